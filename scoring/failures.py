@@ -6,7 +6,7 @@ from enum import StrEnum
 class Failure(StrEnum):
     """What went wrong in a case; one case may bear several.
 
-    `p` is the normative posterior, `q` the agent's; the commitment threshold is 0.85, the
+    `p` is the posterior that the evidence supports; the commitment threshold is 0.85, the
     abstention threshold 0.6.
     """
 
