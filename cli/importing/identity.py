@@ -46,8 +46,8 @@ def read_instant(value: object) -> int:
         return parse_instant(value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError("is neither a number nor a text")
-    seconds = value / 1000 if abs(value) >= _SECONDS_LIMIT else value
     try:
+        seconds = value / 1000 if abs(value) >= _SECONDS_LIMIT else value
         return checked(round(seconds * SECOND))
     except OverflowError:
         raise ValueError("is not finite") from None

@@ -128,7 +128,7 @@ def _line_entries(stream: BinaryIO) -> Iterator[Entry]:
         if not line.strip():
             continue
         try:
-            value = parse_json(line.decode("utf-8"))
+            value = parse_json(line.rstrip().decode("utf-8"))
         except UnicodeDecodeError:
             yield Entry(number, position, problem="is not UTF-8 text")
         except NotJSONError as problem:

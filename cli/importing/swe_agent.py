@@ -75,7 +75,8 @@ class _Trail:
                 return message, before
         if self.position:
             return {}, []
-        self.position = next((i for i, one in enumerate(self.history) if _is_own(one)), 0)
+        own = (index for index, message in enumerate(self.history) if _is_own(message))
+        self.position = next(own, len(self.history))
         return {}, self.history[: self.position]
 
     def _messages_before(self, index: int) -> list[dict[str, object]]:
