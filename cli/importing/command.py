@@ -146,31 +146,36 @@ def import_files(
     )
 
 
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE…", help="Files to import, also gzipped; - is standard input."),
+]
+Agent = Annotated[
+    str | None,
+    typer.Option(
+        "--agent",
+        metavar="ID",
+        help=f"Agent that did this. Default: the one that Doxa JSONL names, else {DEFAULT_AGENT}.",
+    ),
+]
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="INSTANT",
+        help="When the first step of each file happened, where the file tells no times "
+        "(one second a step). Default: the file's modification time.",
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option("--model", metavar="ID", help="Model that answered, where the file is silent."),
+]
+AsJSON = Annotated[bool, typer.Option("--json", help="Print the account as JSON.")]
+
+
 def import_command(
-    files: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE…", help="Files to import, also gzipped; - is standard input."),
-    ],
-    agent: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID",
-            help="Agent that did this. Default: the one that Doxa JSONL names, else 'imported'.",
-        ),
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            metavar="INSTANT",
-            help="When the first step of each file happened, where the file tells no times "
-            "(one second a step). Default: the file's modification time.",
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="Model that answered, where the file does not tell."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the account as JSON.")] = False,
+    files: Files, agent: Agent = None, at: At = None, model: Model = None, as_json: AsJSON = False
 ) -> None:
     """Import what an agent did: τ-bench, SWE-agent, OpenAI-style chats, Doxa's own JSONL.
 
@@ -183,18 +188,13 @@ def import_command(
     unknown format), 3 service not reachable or not willing.
     """
     try:
-        started_at = None if at is None else parse_instant(at)
+        start = None if at is None else parse_instant(at)
     except ValueError as problem:
         raise typer.BadParameter(str(problem), param_hint="--at") from None
     try:
-        with connect() as client, _progress_bar() as on_progress:
+        with connect() as client, _progress_bar() as show:
             summary = import_files(
-                files,
-                agent=agent,
-                at=started_at,
-                model=model,
-                client=client,
-                on_progress=on_progress,
+                files, agent=agent, at=start, model=model, client=client, on_progress=show
             )
     except ServiceUnavailableError as problem:
         typer.echo(f"doxa import: {problem}", err=True)

@@ -38,13 +38,14 @@ def read(value: object, line: int, reading: Reading) -> Iterator[Record | BadRec
     }
     if reading.agent_is_given or "agent_id" not in body:
         body["agent_id"] = reading.agent
-    derived = "ts" not in body
-    if derived:
+    makes_id = False
+    if "ts" not in body:
         # Without a time the server would take its own, and the event be new at each import.
         body["ts"] = instant_text(reading.next_instant())
-        if kind is RecordKind.EVENT and "event_id" not in body:
-            body["event_id"] = reading.name_content("event", value)
-    yield Record(kind, body, reading.source, line, derived)
+        makes_id = kind is RecordKind.EVENT and "event_id" not in body
+    if makes_id:
+        body["event_id"] = reading.name_content("event", value)
+    yield Record(kind, body, reading.source, line, derived=makes_id)
 
 
 def _kind(value: object) -> RecordKind | None:

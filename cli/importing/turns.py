@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from cli.importing.conversation import BadMessage, Step
 from cli.importing.identity import Reading, instant_text, read_instant, step_id
 from cli.importing.records import BadRecord, Record, RecordKind
-from service.instants import SECOND
+from service.instants import SECOND, checked
 
 _TIME_KEYS = ("timestamp", "created_at", "created")
 _USAGE_FIELDS = {
@@ -28,38 +28,41 @@ def turn_records(
     """One record a step. A step takes its own message's time; else, in a session whose start is
     known, the time one second after the step before; else the file's running clock.
     """
-    found_step = False
     before = None if started_at is None else started_at - SECOND
     for step in steps:
         if isinstance(step, BadMessage):
             yield BadRecord(reading.source, line, f"message {step.position} {step.reason}")
             continue
-        found_step = True
         try:
             own = find_instant(step.message)
             if own is None and before is None:
                 instant = reading.next_instant()
             else:
-                instant = own if own is not None else (before or 0) + SECOND
-                before = instant
-            ts = instant_text(instant)
+                instant = before = own if own is not None else checked((before or 0) + SECOND)
         except ValueError as problem:
             yield BadRecord(reading.source, line, f"message {step.position}: {problem}")
             continue
-        body: dict[str, object] = {
-            "agent_id": reading.agent,
-            "session_id": session_id,
-            "turn_id": step_id(session_id, "m", step.position),
-            "ts": ts,
-            "inputs": step.inputs,
-            "tool_calls": step.tool_calls,
-            "output": step.output,
-            **_model_field(step.message.get("model"), model, reading.model),
-            **read_usage(step.message.get("usage")),
-        }
+        body = _turn_body(step, session_id, reading, model)
+        body["ts"] = instant_text(instant)
         yield Record(RecordKind.TURN, body, reading.source, line, derived=True)
-    if not found_step:
+    if not any(isinstance(step, Step) for step in steps):
         yield BadRecord(reading.source, line, "holds no message of the assistant, so no turn")
+
+
+def _turn_body(
+    step: Step, session_id: str, reading: Reading, model: str | None
+) -> dict[str, object]:
+    """The fields of a step's turn, apart from its time."""
+    return {
+        "agent_id": reading.agent,
+        "session_id": session_id,
+        "turn_id": step_id(session_id, "m", step.position),
+        "inputs": step.inputs,
+        "tool_calls": step.tool_calls,
+        "output": step.output,
+        **_model_field(step.message.get("model"), model, reading.model),
+        **read_usage(step.message.get("usage")),
+    }
 
 
 def find_instant(record: dict[str, object]) -> int | None:

@@ -59,6 +59,16 @@ def test_an_id_used_again_means_the_latest_open_call() -> None:
     assert (first.tool_calls[0]["result"], second.tool_calls[0]["result"]) == ("one", "two")
 
 
+def test_a_result_passes_over_a_call_of_the_same_id_that_was_never_answered() -> None:
+    first, second = steps_of(
+        {"role": "assistant", "tool_calls": [call("a", call_id="call_0")]},
+        {"role": "assistant", "tool_calls": [call("a", call_id="call_0")]},
+        {"role": "tool", "tool_call_id": "call_0", "content": "two"},
+    )
+    assert "result" not in first.tool_calls[0]
+    assert second.tool_calls[0]["result"] == "two"
+
+
 def test_a_function_of_the_older_style_is_answered_by_name() -> None:
     (step,) = steps_of(
         {"role": "assistant", "function_call": {"name": "now", "arguments": "{}"}},

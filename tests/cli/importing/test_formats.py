@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from cli.importing.formats import FORMATS, recognise
-from cli.importing.records import UnusableFileError
+from cli.importing.formats import FORMATS, read_records, recognise
+from cli.importing.identity import Reading
+from cli.importing.records import Record, UnusableFileError
 from cli.importing.source import find_source
 from cli.importing.tau_few_shot import UNNAMED_TOOL
 from tests.cli.importing.write_once_service import ReadFile, WriteLines
@@ -179,6 +180,16 @@ def test_swe_agent_without_a_history_takes_the_first_query(
     assert second["inputs"] == []
 
 
+def test_swe_agent_tells_the_task_once_though_the_history_lacks_the_first_step(
+    write_lines: WriteLines, read_file: ReadFile
+) -> None:
+    whole = trajectory()
+    del whole["history"][2:4]
+    (first, second), _ = read_file(write_lines("a.traj", whole))
+    assert first["inputs"] == [SYSTEM, TASK]
+    assert second["inputs"] == []
+
+
 def test_the_answer_to_a_step_without_a_command_is_input_of_the_next(
     write_lines: WriteLines, read_file: ReadFile
 ) -> None:
@@ -269,6 +280,15 @@ def test_a_time_that_is_none_makes_the_record_bad(
     assert reason in bad.reason
 
 
+def test_steps_that_run_beyond_the_last_year_are_bad(
+    write_lines: WriteLines, read_file: ReadFile
+) -> None:
+    last = {"messages": TALK, "timestamp": "9999-12-31T23:59:59.5Z"}
+    turns, (bad,) = read_file(write_lines("a.jsonl", last))
+    assert len(turns) == 1
+    assert bad.reason == "message 4: lies outside the years 0001 to 9999 in UTC"
+
+
 def test_times_of_the_messages_come_before_that_of_the_chat(
     write_lines: WriteLines, read_file: ReadFile
 ) -> None:
@@ -310,6 +330,15 @@ def test_doxa_events_without_time_or_id_get_stable_ones(
     (first, second), _ = read_file(path)
     assert first["event_id"] != second["event_id"]
     assert read_file(path)[0] == [first, second]
+
+
+def test_a_doxa_id_of_its_own_is_never_taken_for_one_of_ours(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"event": "x.a", "event_id": "e"}\n{"event": "x.a"}\n')
+    reading = Reading(source="a", at=0, agent="ada")
+    entries = read_records(recognise(find_source(str(path))), reading)
+    records = [one for _, found in entries for one in found]
+    assert [isinstance(one, Record) and one.derived for one in records] == [False, True]
 
 
 def test_the_audit_log_takes_no_imports(write_lines: WriteLines, read_file: ReadFile) -> None:
