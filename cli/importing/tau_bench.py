@@ -3,6 +3,7 @@
 The file does not say which model ran; its name often does, and is not taken for proof.
 """
 
+import re
 from collections.abc import Iterator
 
 from cli.importing.conversation import read_steps
@@ -12,6 +13,9 @@ from cli.importing.records import BadRecord, Record
 from cli.importing.turns import turn_records
 
 NAME = "τ-bench trajectories"
+
+# An id goes into addresses and has a limited length; the digest alone would do.
+_FIT_FOR_AN_ID = re.compile(r"[\w.]{1,40}", re.ASCII)
 
 
 def recognises(value: object) -> bool:
@@ -30,6 +34,7 @@ def read(value: object, line: int, reading: Reading) -> Iterator[Record | BadRec
         return
     task, trial, messages = value.get("task_id"), value.get("trial"), value["traj"]
     content = {"task_id": task, "trial": trial, "traj": messages}
-    prefix = "-".join(str(part) for part in ("tau", task, trial) if isinstance(part, int | str))
+    names = [str(part) for part in (task, trial) if part is not None]
+    prefix = "-".join(["tau", *(name for name in names if _FIT_FOR_AN_ID.fullmatch(name))])
     session_id = reading.name_content(prefix, content)
     yield from turn_records(read_steps(messages), session_id, reading, line)

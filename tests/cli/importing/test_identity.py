@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,15 @@ def test_a_task_of_the_same_number_with_other_content_is_another_session(
         (tmp_path / name).write_text(json.dumps([{"task_id": 3, "trial": 0, "traj": talk}]))
     first, second = (ids(read_file(str(tmp_path / name))[0]) for name in "ab")
     assert not set(first) & set(second)
+
+
+@pytest.mark.parametrize("task", ["x" * 5000, "a/b", "\x00", {"id": 1}, None])
+def test_a_task_that_is_no_name_stays_out_of_the_id(
+    tmp_path: Path, read_file: ReadFile, task: object
+) -> None:
+    (tmp_path / "a").write_text(json.dumps([{"task_id": task, "trial": 2, "traj": SAID}]))
+    (turn,), _ = read_file(str(tmp_path / "a"))
+    assert re.fullmatch(r"tau-2-[0-9a-f]{16}", str(turn["session_id"]))
 
 
 def test_a_run_scored_anew_is_the_same_session(tmp_path: Path, read_file: ReadFile) -> None:
