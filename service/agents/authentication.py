@@ -1,0 +1,91 @@
+"""Who is asking: keys are looked up by their hash, in a copy that is never older than a second."""
+
+import asyncio
+import hmac
+import ipaddress
+import threading
+import time
+from typing import Annotated
+
+from fastapi import Depends
+from starlette.requests import HTTPConnection
+
+from service.agents.operations import hash_key
+from service.agents.queries import StoredKey, active_keys
+from service.db.database import Database
+from service.errors import Forbidden, Unauthenticated
+from service.principals import LOCAL, Principal, Scope
+
+# A key that was revoked by another process stops working after this long at the latest.
+STALE_AFTER_SECONDS = 1.0
+
+
+class Keyring:
+    """The active keys, read again when the copy is stale or was changed here."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._keys: dict[bytes, StoredKey] = {}
+        self._read_at = float("-inf")
+        self._lock = threading.Lock()
+
+    def forget(self) -> None:
+        """Reads the keys anew at the next request."""
+        self._read_at = float("-inf")
+
+    async def principal(self, connection: HTTPConnection) -> Principal:
+        """The principal of a request; Unauthenticated or Forbidden when there is none."""
+        if time.monotonic() - self._read_at > STALE_AFTER_SECONDS:
+            await asyncio.to_thread(self._refresh)
+        if not self._keys:
+            _require_loopback_name(connection)
+            return LOCAL
+        scheme, _, key = connection.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not key:
+            raise Unauthenticated("Send the key as `Authorization: Bearer <key>`.")
+        digest = hash_key(key.strip())
+        found = self._keys.get(digest)
+        if found is None or not hmac.compare_digest(found.key_hash, digest):
+            raise Unauthenticated("This key is not known, or was revoked.")
+        return Principal(frozenset({Scope(found.scope)}), found.agent_id, found.key_id)
+
+    def _refresh(self) -> None:
+        with self._lock:
+            if time.monotonic() - self._read_at <= STALE_AFTER_SECONDS:
+                return
+            with self._database.read() as session:
+                self._keys = {bytes(key.key_hash): key for key in active_keys(session)}
+            self._read_at = time.monotonic()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address means this machine alone."""
+    if host.lower() in ("localhost", "localhost."):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _require_loopback_name(connection: HTTPConnection) -> None:
+    """Refuses a foreign Host header while there are no keys.
+
+    A web page that rebinds its own name to 127.0.0.1 would otherwise read the record through the
+    browser of somebody on this machine.
+    """
+    host = connection.headers.get("host", "localhost")
+    name = host[: host.rfind("]") + 1] if host.startswith("[") else host.partition(":")[0]
+    if not is_loopback(name):
+        raise Forbidden(
+            f"Without keys Doxa answers to loopback names only, not to {name!r}. Make a key with "
+            "`doxa keys create`."
+        )
+
+
+async def _principal(connection: HTTPConnection) -> Principal:
+    keyring: Keyring = connection.app.state.keyring
+    return await keyring.principal(connection)
+
+
+PrincipalDep = Annotated[Principal, Depends(_principal)]

@@ -1,0 +1,90 @@
+"""The composition root: builds the service from its settings and wires the areas together."""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+from service.agents import endpoints as agents_endpoints
+from service.agents.authentication import Keyring
+from service.api import problems
+from service.health.endpoints import router as health_router
+from service.api.state import State
+from service.beliefs import projection as beliefs_projection
+from service.contradictions import projection as contradictions_projection
+from service.db import schema
+from service.db.database import Database
+from service.events import endpoints as events_endpoints
+from service.events.operations import Projector
+from service.events.parsing import BatchReader
+from service.events.schemas import Event, EventIn
+from service.events.writer import Writer
+from service.inferences import projection as inferences_projection
+from service.predictions import projection as predictions_projection
+from service.settings import Settings
+from service.turns import endpoints as turns_endpoints
+from service.turns.schemas import TurnIn, TurnRow
+
+
+def system_clock() -> int:
+    """Microseconds since 1970 UTC by the machine's clock."""
+    return time.time_ns() // 1_000
+
+
+def projectors() -> dict[str, tuple[Projector, ...]]:
+    """Which areas fold which event type, in the order in which they run."""
+    areas = (
+        beliefs_projection,
+        contradictions_projection,
+        predictions_projection,
+        inferences_projection,
+    )
+    table: dict[str, tuple[Projector, ...]] = {}
+    for area in areas:
+        for event_type in sorted(area.EVENT_TYPES):
+            table[event_type] = (*table.get(event_type, ()), area.project)
+    return table
+
+
+def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -> FastAPI:
+    """The service over a database that is migrated; raises ConfigurationError when it is not."""
+    database = Database(settings.resolved_database_url)
+    schema.check(database.writing)
+    state = State(settings, database, clock)
+    writer = Writer(
+        database, projectors(), max_pending_items=settings.max_pending_items, clock=clock
+    )
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        writer.start()
+        yield
+        state.stopping.requested = True
+        writer.close()
+        database.close()
+
+    app = FastAPI(
+        title="Doxa",
+        version=version("doxa"),
+        summary="The instrument panel for an agent's beliefs.",
+        root_path=settings.root_path,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    app.state.doxa = state
+    app.state.writer = writer
+    app.state.keyring = Keyring(database)
+    app.state.event_reader = BatchReader[EventIn, Event](EventIn, settings)
+    app.state.turn_reader = BatchReader[TurnIn, TurnRow](TurnIn, settings)
+    problems.install(app)
+    for router in (
+        health_router,
+        agents_endpoints.router,
+        events_endpoints.router,
+        turns_endpoints.router,
+    ):
+        app.include_router(router)
+    return app

@@ -1,0 +1,161 @@
+"""What belief events say of a belief, as they say it."""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlalchemy import Table
+from sqlalchemy.orm import Session
+
+from scoring.labels import Label
+from service import instants, json_text
+from service.db.bulk import insert_rows
+from service.events.folding import Fold
+from service.events.log import LogPositions
+from service.events.schemas import Event
+from service.events.vocabulary import EventType, Flag
+from service.models import Belief, BeliefVersion, CogEvent
+
+
+class BeliefState(msgspec.Struct):
+    """A row of `beliefs`, its fields in the order of the columns."""
+
+    agent_id: str
+    belief_id: str
+    created_at: int | None = None
+    created_label: str | None = None
+    label: str | None = None
+    confidence: float | None = None
+    category: str | None = None
+    writer: str | None = None
+    session_id: str | None = None
+    turn_id: str | None = None
+    evidence: str | None = None
+    justifications: str | None = None
+    status: str = "active"
+    superseded_by: str | None = None
+    superseded_at: int | None = None
+    needs_rederivation: int = 0
+    challenged_at: int | None = None
+    challenges: int = 0
+    overwrites: int = 0
+    valid_from: int | None = None
+    valid_until: int | None = None
+    last_ts: int = 0
+    last_log: str = ""
+    last_seq: int = 0
+
+
+EVENT_TYPES = frozenset(
+    {
+        EventType.BELIEF_CREATED,
+        EventType.BELIEF_RELABELLED,
+        EventType.BELIEF_SUPERSEDED,
+        EventType.BELIEF_OVERWRITTEN,
+        EventType.BELIEF_CHALLENGED,
+        EventType.BELIEF_INVALIDATED,
+    }
+)
+SUPERSEDED = "superseded"
+
+
+def apply(state: BeliefState, event: Event) -> Sequence[str]:
+    """One event on one belief; a move out of a terminal state is flagged and changes nothing."""
+    if event.event == EventType.BELIEF_CREATED:
+        return _create(state, event)
+    flags = [] if state.created_at is not None else [Flag.UNKNOWN_SUBJECT]
+    if event.event == EventType.BELIEF_CHALLENGED:
+        state.challenges += 1
+        if state.challenged_at is None:
+            state.challenged_at = event.ts
+        return flags
+    if state.status == SUPERSEDED:
+        return [*flags, Flag.SUBJECT_CLOSED]
+    return [*flags, *_MOVES[event.event](state, event)]
+
+
+def _create(state: BeliefState, event: Event) -> list[str]:
+    if state.created_at is not None:
+        return [Flag.ALREADY_CREATED]
+    detail = event.detail
+    state.created_at = event.ts
+    state.created_label = state.label = event.label_to
+    state.confidence = event.confidence
+    state.category = json_text.shown(detail.get("category"))
+    state.writer = event.worker
+    state.session_id, state.turn_id = event.session_id, event.turn_id
+    state.evidence = json_text.encode_or_none(detail.get("evidence"))
+    state.justifications = json_text.encode_or_none(detail.get("justifications"))
+    state.valid_from = instants.parse_or_none(detail.get("valid_from"))
+    state.valid_until = instants.parse_or_none(detail.get("valid_until"))
+    return [Flag.SUBJECT_CLOSED] if state.status == SUPERSEDED else []
+
+
+def _relabel(state: BeliefState, event: Event) -> list[str]:
+    is_wrong = event.label_from is not None and event.label_from != state.label
+    flags = [Flag.WRONG_LABEL_FROM] if is_wrong and state.created_at is not None else []
+    state.label = event.label_to
+    if event.confidence is not None:
+        state.confidence = event.confidence
+    return list(flags)
+
+
+def _supersede(state: BeliefState, event: Event) -> list[str]:
+    successor = event.detail.get("superseded_by")
+    if successor == state.belief_id:
+        return [Flag.CIRCULAR]
+    state.status = SUPERSEDED
+    state.superseded_by = successor
+    state.superseded_at = event.ts
+    return []
+
+
+def _overwrite(state: BeliefState, event: Event) -> list[str]:
+    state.overwrites += 1
+    if event.label_to is not None:
+        state.label = event.label_to
+    if event.confidence is not None:
+        state.confidence = event.confidence
+    return []
+
+
+def _invalidate(state: BeliefState, _event: Event) -> list[str]:
+    if state.label != Label.GUESS:
+        state.label = Label.SUSPECT
+    state.needs_rederivation = 1
+    return []
+
+
+_MOVES = {
+    EventType.BELIEF_RELABELLED: _relabel,
+    EventType.BELIEF_SUPERSEDED: _supersede,
+    EventType.BELIEF_OVERWRITTEN: _overwrite,
+    EventType.BELIEF_INVALIDATED: _invalidate,
+}
+
+BELIEFS: Table = Belief.__table__  # type: ignore[assignment]
+_VERSIONS: Table = BeliefVersion.__table__  # type: ignore[assignment]
+FOLD = Fold(
+    table=BELIEFS,
+    state_type=BeliefState,
+    key=lambda event: event.belief_id,
+    key_column=Belief.belief_id,
+    event_column=CogEvent.belief_id,
+    start=BeliefState,
+    apply=apply,
+    event_types=EVENT_TYPES,
+)
+_WITH_CONTENT = {
+    EventType.BELIEF_CREATED: "created",
+    EventType.BELIEF_OVERWRITTEN: "overwritten",
+}
+
+
+def project(session: Session, _positions: LogPositions, events: list[Event]) -> None:
+    """Folds belief events into `beliefs`, and keeps every content that was ever told."""
+    FOLD.project(session, events)
+    versions = [
+        (e.agent_id, e.belief_id, e.log, e.seq, e.ts, kind, json_text.shown(e.detail["content"]))
+        for e in events
+        if (kind := _WITH_CONTENT.get(EventType(e.event))) and e.detail.get("content") is not None
+    ]
+    insert_rows(session, _VERSIONS, versions)

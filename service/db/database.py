@@ -1,0 +1,45 @@
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.orm import Session
+
+from service.db.engines import open_engine
+from service.db.refusals import translated
+
+
+class Database:
+    """The two ways in: `write()` is one transaction that commits at its end, `read()` a snapshot."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.writing = open_engine(url, read_only=False)
+        self.reading = open_engine(url, read_only=True)
+        # SQLite lets one connection write at a time and its waiters poll without order: within
+        # this process they queue here instead.
+        self._turnstile = threading.Lock() if self.writing.dialect.name in _ONE_WRITER else None
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        """One transaction: committed when the block ends, rolled back when it raises."""
+        if self._turnstile is None:
+            with translated(), Session(self.writing, autoflush=False) as session, session.begin():
+                yield session
+            return
+        with self._turnstile, translated():
+            with Session(self.writing, autoflush=False) as session, session.begin():
+                yield session
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        """A read-only snapshot; what others commit meanwhile is not seen in it."""
+        with translated(), Session(self.reading, autoflush=False) as session, session.begin():
+            yield session
+
+    def close(self) -> None:
+        """Gives all connections back."""
+        self.writing.dispose()
+        self.reading.dispose()
+
+
+_ONE_WRITER = {"sqlite"}

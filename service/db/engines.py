@@ -1,0 +1,92 @@
+"""How each database is opened. The one place that chooses by dialect, from a dict."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+
+BUSY_TIMEOUT_MS = 30_000
+# SQLite's page cache in KiB for the writer (negative: KiB, not pages).
+WRITER_CACHE_KIB = -16_384
+
+
+def _sqlite_engine(url: URL, *, read_only: bool) -> Engine:
+    path = Path(url.database or "doxa.db")
+    if not read_only:
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+    def connect() -> sqlite3.Connection:
+        # autocommit mode of the driver: BEGIN is ours (below), so that a write takes its lock at
+        # once and a read holds one snapshot.
+        mode = "?mode=ro" if read_only else ""
+        return sqlite3.connect(
+            f"{path.resolve().as_uri()}{mode}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=BUSY_TIMEOUT_MS / 1000,
+            cached_statements=512,
+        )
+
+    engine = create_engine(
+        "sqlite://", creator=connect, poolclass=QueuePool, pool_size=8, max_overflow=64
+    )
+
+    @event.listens_for(engine, "connect")
+    def _configure(connection: DBAPIConnection, _entry: ConnectionPoolEntry) -> None:
+        cursor = connection.cursor()
+        cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        cursor.execute("PRAGMA foreign_keys = ON")
+        if not read_only:
+            cursor.execute("PRAGMA journal_mode = WAL")
+            cursor.execute("PRAGMA synchronous = FULL")
+            cursor.execute(f"PRAGMA cache_size = {WRITER_CACHE_KIB}")
+            # A reader that held the log open for long leaves a large file behind: cut it.
+            cursor.execute(f"PRAGMA journal_size_limit = {64 * 2**20}")
+        cursor.close()
+
+    begin = "BEGIN" if read_only else "BEGIN IMMEDIATE"
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Any) -> None:
+        connection.exec_driver_sql(begin)
+
+    return engine
+
+
+def _postgresql_engine(url: URL, *, read_only: bool) -> Engine:
+    engine = create_engine(
+        url,
+        pool_size=8,
+        max_overflow=64,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": 10, "options": "-c timezone=UTC -c lock_timeout=30s"},
+        isolation_level="REPEATABLE READ" if read_only else "READ COMMITTED",
+    )
+    if read_only:
+
+        @event.listens_for(engine, "begin")
+        def _begin(connection: Any) -> None:
+            connection.exec_driver_sql("SET TRANSACTION READ ONLY")
+
+    return engine
+
+
+_OPENERS: dict[str, Callable[..., Engine]] = {
+    "sqlite": _sqlite_engine,
+    "postgresql": _postgresql_engine,
+}
+
+
+def open_engine(url: str, *, read_only: bool) -> Engine:
+    """An engine for a SQLite or PostgreSQL URL; ValueError names what is known."""
+    parsed = make_url(url)
+    opener = _OPENERS.get(parsed.get_backend_name())
+    if opener is None:
+        known = ", ".join(sorted(_OPENERS))
+        raise ValueError(f"no database of kind {parsed.get_backend_name()!r}: use one of {known}")
+    return opener(parsed, read_only=read_only)

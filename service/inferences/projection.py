@@ -1,0 +1,67 @@
+"""Shadow inferences: what was believed on which evidence, written down before the outcome."""
+
+import os
+
+from sqlalchemy import Table
+from sqlalchemy.orm import Session
+
+from scoring.labels import INFERENTIAL
+from service import json_text
+from service.db.bulk import insert_rows
+from service.events.log import LogPositions
+from service.events.schemas import Event
+from service.events.vocabulary import EventType, Flag, ResolutionSource
+from service.models import InferenceResolution, ShadowInference
+
+EVENT_TYPES = frozenset(
+    {EventType.BELIEF_CREATED, EventType.ASSERTION_MADE, EventType.INFERENCE_OUTCOME}
+)
+# These may be given only with something stored to point at; without, they are the agent's word.
+_MUST_CITE = frozenset({ResolutionSource.TOOL_RESULT, ResolutionSource.KNOW_BELIEF})
+_SHADOWS: Table = ShadowInference.__table__  # type: ignore[assignment]
+_RESOLUTIONS: Table = InferenceResolution.__table__  # type: ignore[assignment]
+
+
+def shadow_id_of(log: str, event_id: str) -> str:
+    """The id of the shadow inference that an event leaves behind."""
+    return f"{log}:{event_id}"
+
+
+def project(session: Session, positions: LogPositions, events: list[Event]) -> None:
+    """Writes a shadow inference for each inferential write or assertion, a row for each outcome."""
+    shadows, resolutions = [], []
+    for event in events:
+        if event.event == EventType.INFERENCE_OUTCOME:
+            resolutions.append(_resolution(event, positions))
+        elif event.event == EventType.ASSERTION_MADE or event.label_to in INFERENTIAL:
+            shadows.append(_shadow(event, positions))
+    insert_rows(session, _SHADOWS, shadows)
+    insert_rows(session, _RESOLUTIONS, resolutions)
+
+
+def _shadow(event: Event, positions: LogPositions) -> tuple[object, ...]:
+    detail = event.detail
+    statement = detail.get("statement", detail.get("content"))
+    return (
+        event.agent_id, shadow_id_of(event.log, event.event_id), event.log,
+        positions.take(event.agent_id, event.log), event.log, event.event_id, event.ts,
+        event.received_at, event.session_id, event.turn_id, event.worker, event.belief_id,
+        json_text.shown(statement), json_text.shown(detail.get("category")), event.label_to,
+        event.confidence, json_text.encode_or_none(detail.get("evidence")),
+        json_text.encode_or_none(detail.get("alternatives")),
+        json_text.shown(detail.get("gate_decision")), json_text.shown(detail.get("commit_sha")),
+        os.urandom(16),
+    )  # fmt: skip
+
+
+def _resolution(event: Event, positions: LogPositions) -> tuple[object, ...]:
+    detail = event.detail
+    source = ResolutionSource(detail["source"])
+    if source in _MUST_CITE and not detail.get("evidence"):
+        event.noted.append(Flag.UNEVIDENCED)
+        source = ResolutionSource.SELF_BELIEF
+    return (
+        event.agent_id, shadow_id_of(event.log, event.event_id), event.log,
+        positions.take(event.agent_id, event.log), detail["shadow_id"], source,
+        int(detail["outcome"]), json_text.encode_or_none(detail.get("evidence")), event.ts,
+    )  # fmt: skip

@@ -1,0 +1,83 @@
+"""What prediction events say of a prediction: the first making and the first scoring count."""
+
+import msgspec
+from sqlalchemy import Table, select, tuple_
+from sqlalchemy.orm import Session
+
+from service import instants, json_text
+from service.db.bulk import upsert_rows
+from service.events.folding import order
+from service.events.log import LogPositions
+from service.events.schemas import Event
+from service.events.vocabulary import EventType, Flag
+from service.models import Prediction
+
+
+class PredictionState(msgspec.Struct):
+    """A row of `predictions`, its fields in the order of the columns."""
+
+    agent_id: str
+    prediction_id: str
+    statement: str | None = None
+    confidence: float | None = None
+    belief_id: str | None = None
+    made_at: int | None = None
+    due_at: int | None = None
+    outcome: int | None = None
+    scored_at: int | None = None
+    last_ts: int = instants.EARLIEST
+    last_log: str = ""
+    last_seq: int = 0
+
+
+EVENT_TYPES = frozenset({EventType.PREDICTION_MADE, EventType.PREDICTION_SCORED})
+PREDICTIONS: Table = Prediction.__table__  # type: ignore[assignment]
+
+
+def project(session: Session, _positions: LogPositions, events: list[Event]) -> None:
+    """Folds prediction events into `predictions`.
+
+    Earliest instant wins on either side, so the order of arrival does not matter and a
+    prediction need not be folded anew (its id stands in `detail`, where no index finds it).
+    """
+    keys = sorted({(e.agent_id, e.detail["prediction_id"]) for e in events})
+    states = {(row[0], row[1]): PredictionState(*row) for row in _stored(session, keys)}
+    for event in sorted(events, key=order):
+        key = (event.agent_id, event.detail["prediction_id"])
+        state = states.setdefault(key, PredictionState(*key))
+        _apply(state, event)
+        latest = max((state.last_ts, state.last_log, state.last_seq), order(event))
+        state.last_ts, state.last_log, state.last_seq = latest
+    upsert_rows(session, PREDICTIONS, [msgspec.structs.astuple(states[key]) for key in keys])
+
+
+def _stored(session: Session, keys: list[tuple[str, str]]) -> list[tuple[object, ...]]:
+    found: list[tuple[object, ...]] = []
+    for start in range(0, len(keys), 5_000):
+        statement = select(*PREDICTIONS.columns).where(
+            tuple_(Prediction.agent_id, Prediction.prediction_id).in_(keys[start : start + 5_000])
+        )
+        found.extend(tuple(row) for row in session.execute(statement))
+    return found
+
+
+def _apply(state: PredictionState, event: Event) -> None:
+    if event.event == EventType.PREDICTION_MADE:
+        if state.made_at is not None:
+            event.noted.append(Flag.ALREADY_CREATED)
+            if state.made_at <= event.ts:
+                return
+        state.made_at = event.ts
+        state.statement = json_text.shown(event.detail.get("statement"))
+        state.confidence = event.confidence
+        state.belief_id = event.belief_id
+        state.due_at = instants.parse_or_none(event.detail.get("due"))
+        return
+    if state.made_at is None:
+        event.noted.append(Flag.UNKNOWN_SUBJECT)
+    if state.scored_at is not None:
+        event.noted.append(Flag.SUBJECT_CLOSED)
+        if state.scored_at <= event.ts:
+            return
+    state.scored_at = event.ts
+    state.outcome = int(event.detail["outcome"])

@@ -1,0 +1,150 @@
+import asyncio
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from service.agents.authentication import PrincipalDep
+from service.agents.queries import chosen_agent
+from service.api.bodies import BodyKind, body_kind, read_body
+from service.api.paging import After, Limit, decode_cursor, encode_cursor
+from service.api.problems import RESPONSES
+from service.api.responses import as_json
+from service.api.state import ClockDep, DatabaseDep, SettingsDep
+from service.errors import NotFound
+from service.events.endpoints import (
+    PARSE_IN_THREAD_BYTES,
+    DefaultAgent,
+    instant_of,
+    visible_log,
+    writer_of,
+)
+from service.events.parsing import BatchReader, Parsed, refuse
+from service.principals import Scope
+from service.turns import queries
+from service.turns.normalise import TurnIntake, normalise_turn
+from service.turns.operations import TurnBatch
+from service.turns.schemas import TurnIn, TurnRow
+
+router = APIRouter(prefix="/v1", tags=["turns"], responses=RESPONSES)
+_BODY = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "anyOf": [
+                        {"type": "object", "description": "one turn"},
+                        {"type": "array", "items": {"type": "object"}},
+                    ]
+                }
+            },
+            "application/x-ndjson": {"schema": {"type": "string"}},
+        },
+    }
+}
+
+
+@router.post("/turns", openapi_extra=_BODY, response_model=None)
+async def post_turns(
+    request: Request,
+    principal: PrincipalDep,
+    database: DatabaseDep,
+    settings: SettingsDep,
+    clock: ClockDep,
+    on_error: Annotated[str | None, Query(pattern="^skip$")] = None,
+) -> Response:
+    """Stores one turn, an array, or NDJSON; answers after the commit."""
+    principal.require(Scope.WRITE, Scope.OPERATE)
+    kind = body_kind(request.headers.get("content-type"))
+    body = await read_body(request, settings)
+    skip = on_error == "skip"
+    intake = TurnIntake(
+        principal, settings, clock(), DefaultAgent(database, principal), skips=skip
+    )
+    reader: BatchReader[TurnIn, TurnRow] = request.app.state.turn_reader
+
+    def read() -> Parsed[TurnRow]:
+        return reader.read(
+            body,
+            lines=kind is BodyKind.LINES,
+            normalise=lambda item, index, repaired: normalise_turn(
+                item, intake, index, repaired=repaired
+            ),
+        )
+
+    parsed = await asyncio.to_thread(read) if len(body) > PARSE_IN_THREAD_BYTES else read()
+    if parsed.bad and (not skip or parsed.is_single):
+        raise refuse(parsed.bad, [], is_single=parsed.is_single)
+    batch = TurnBatch(parsed.rows, parsed.bad, skip and not parsed.is_single, parsed.is_single)
+    return as_json(await writer_of(request).submit(batch))
+
+
+@router.get("/turns", response_model=None)
+def list_turns(
+    principal: PrincipalDep,
+    database: DatabaseDep,
+    agent: str | None = None,
+    session_id: str | None = None,
+    worker: str | None = None,
+    since: Annotated[str | None, Query(alias="from")] = None,
+    until: str | None = None,
+    limit: Limit = 100,
+    after: After = None,
+) -> Response:
+    """Turns without their texts, newest first; `next` is null on the last page."""
+    principal.require(Scope.READ, Scope.AUDIT, Scope.OPERATE)
+    place = decode_cursor(after, queries.Place)
+    with database.read() as session:
+        if agent is not None:
+            chosen_agent(session, principal, agent)
+        turns, following = queries.newest_turns(
+            session,
+            agent,
+            session_id=session_id,
+            worker=worker,
+            since=instant_of(since, "from"),
+            until=instant_of(until, "until"),
+            limit=limit,
+            after=place,
+        )
+    return as_json({"items": turns, "next": encode_cursor(following)})
+
+
+@router.get("/turns/{turn_id}", response_model=None)
+def read_turn(
+    turn_id: str, principal: PrincipalDep, database: DatabaseDep, agent: str | None = None
+) -> Response:
+    """One turn with its texts and its events."""
+    principal.require(Scope.READ, Scope.AUDIT, Scope.OPERATE)
+    with database.read() as session:
+        agent_id = chosen_agent(session, principal, agent).agent_id
+        turn = queries.turn_called(session, agent_id, turn_id)
+        if turn is None:
+            raise NotFound(f"Agent {agent_id!r} has no turn {turn_id!r}.")
+        body: dict[str, Any] = msgspec.to_builtins(queries.turn_out(turn))
+        body.update(queries.payload_of(turn))
+        body["payload_removed"] = turn.payload is None
+        body["events"] = queries.events_of_turn(
+            session, agent_id, turn_id, visible_log(principal)
+        )
+    return as_json(body)
+
+
+@router.get("/sessions", response_model=None)
+def list_sessions(
+    principal: PrincipalDep,
+    database: DatabaseDep,
+    agent: str | None = None,
+    limit: Limit = 100,
+    after: After = None,
+) -> Response:
+    """Sessions with their number of turns, the most recent first."""
+    principal.require(Scope.READ, Scope.AUDIT, Scope.OPERATE)
+    place = decode_cursor(after, tuple[int, str])
+    with database.read() as session:
+        agent_id = chosen_agent(session, principal, agent).agent_id
+        found, following = queries.sessions(session, agent_id, limit=limit, after=place)
+    return as_json({"items": found, "next": encode_cursor(following)})
