@@ -67,7 +67,7 @@ class ContradictionKeeper:
             world.later(found.expires, partial(self._expire, found))
         begins = self._owner_begins
         if begins is not None and world.now >= begins:
-            if world.chance(0.85):
+            if world.chance(0.95):
                 after = (1 + 35 * world.rng.random()) * HOUR_US
                 world.later(world.now + int(after), partial(self._investigate, found))
             return
@@ -75,7 +75,7 @@ class ContradictionKeeper:
             # Nobody owns it and nobody looked: the known way to cheat.
             after = (2 + 50 * world.rng.random()) * HOUR_US
             world.later(world.now + int(after), partial(self._resolve, found, evidenced=False))
-        elif begins is not None and world.chance(0.7):
+        elif begins is not None and world.chance(0.85):
             after = (0.2 + 5 * world.rng.random()) * DAY_US
             world.later(begins + int(after), partial(self._investigate, found))
 
@@ -94,42 +94,40 @@ class ContradictionKeeper:
         )
         due = world.now + int((0.5 + 40 * rng.random()) * HOUR_US)
         fate = rng.random()
-        if fate < 0.62:
+        if fate < 0.68:
             world.later(due, partial(self._resolve, found, evidenced=True))
-        elif fate < 0.82:
+        elif fate < 0.88:
             world.later(due, partial(self._scope, found))
-        elif fate < 0.91:
+        elif fate < 0.96:
             world.later(due, partial(self._dismiss, found))
 
     def _resolve(self, found: Contradiction, *, evidenced: bool) -> None:
         kept, given_up = (belief.belief_id for belief in found.beliefs)
-        evidence = [self._world.new_id("e")] if evidenced else []
-        resolution: Record = {
-            "kind": "resolved",
-            "kept": kept,
-            "given_up": [given_up],
-            "evidence": evidence,
-        }
-        self._close(found, "contradiction.resolved", resolution, settled=True)
+        outcome: Record = {"resolution": "resolved", "kept": kept, "given_up": [given_up]}
+        if evidenced:
+            outcome["evidence"] = [self._world.new_id("e")]
+        self._close(found, "contradiction.resolved", outcome, settled=True)
 
     def _scope(self, found: Contradiction) -> None:
         first, second = (belief.belief_id for belief in found.beliefs)
         scopes = {first: "on working days", second: "at night and on weekends"}
-        resolution: Record = {"kind": "scoped", "scopes": scopes}
-        self._close(found, "contradiction.scoped", resolution, settled=True)
+        outcome: Record = {"resolution": "scoped", "scopes": scopes}
+        self._close(found, "contradiction.scoped", outcome, settled=True)
 
     def _dismiss(self, found: Contradiction) -> None:
         if found.closed:
             return
-        resolution: Record = {"kind": "not_a_contradiction", "note": "both can be true"}
-        self._close(found, "contradiction.resolved", resolution, settled=False)
+        outcome: Record = {
+            "resolution": "not_a_contradiction",
+            "note": "both can be true",
+            "evidence": [self._world.new_id("e")],
+        }
+        self._close(found, "contradiction.resolved", outcome, settled=False)
         self._world.keeper.withdraw(
             Ratio.CONTRADICTION_RESOLUTION, found.detected_in, self._world.now
         )
 
-    def _close(
-        self, found: Contradiction, event: str, resolution: Record, *, settled: bool
-    ) -> None:
+    def _close(self, found: Contradiction, event: str, outcome: Record, *, settled: bool) -> None:
         if found.closed:
             return
         world = self._world
@@ -137,7 +135,7 @@ class ContradictionKeeper:
         world.emit(
             event,
             world.place_of(owner),
-            {"owner": owner, "resolution": resolution},
+            {"owner": owner, **outcome},
             contradiction_id=found.contradiction_id,
             cost_tokens=100 + int(world.rng.random() * 900),
         )
@@ -162,11 +160,10 @@ class ContradictionKeeper:
             world.later(world.now + int(30 * world.rng.random() * HOUR_US), late)
 
     def _resolve_too_late(self, found: Contradiction) -> None:
-        resolution: Record = {"kind": "resolved", "kept": found.beliefs[0].belief_id}
         self._world.emit(
             "contradiction.resolved",
             self._world.place_of(SCANNER),
-            {"owner": SCANNER, "resolution": resolution},
+            {"owner": SCANNER, "resolution": "resolved", "kept": found.beliefs[0].belief_id},
             contradiction_id=found.contradiction_id,
         )
 

@@ -37,11 +37,10 @@ class Forecaster:
         detail: Record = {
             "prediction_id": prediction_id,
             "statement": f"In {hours} hours this will still hold: {statement}",
-            "due_at": instant(due).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "due": instant(due).strftime("%Y-%m-%dT%H:%M:%SZ"),
         }
-        if belief is not None:
-            detail["belief_id"] = belief.belief_id
-        world.emit("prediction.made", place, detail, confidence=stated)
+        links = {} if belief is None else {"belief_id": belief.belief_id}
+        world.emit("prediction.made", place, detail, **links, confidence=stated)
         if world.chance(SCORED_SHARE):
             outcome = world.chance(stated - OVERCONFIDENCE)
             score = partial(self._score, prediction_id, belief, outcome=outcome)

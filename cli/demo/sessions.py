@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 from cli.demo.plan import CONSOLIDATION, DUSK, HOUR_US, MODEL_AFTER, MODEL_BEFORE, SCANNER
-from cli.demo.story import TOPICS, ClaimKey, Support, Topic, pick
+from cli.demo.story import ClaimKey, Support, Topic, pick
+from cli.demo.topics import TOPICS
 from cli.demo.world import World
 
 TURNS_AT_LEAST = 3

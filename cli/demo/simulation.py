@@ -21,7 +21,8 @@ from cli.demo.plan import (
     plan_of,
 )
 from cli.demo.sessions import open_session
-from cli.demo.story import TOPICS, claim_text, draw_fields, pick
+from cli.demo.story import claim_text, draw_fields, pick
+from cli.demo.topics import TOPICS
 from cli.demo.truth import Truth, TruthKeeper, TurnTruth, microseconds
 from cli.demo.turns import TurnMaker
 from cli.demo.world import Place, Record, World
@@ -40,8 +41,8 @@ _LAST_OPENING_US = HOUR_US
 
 
 def shadow_id_of_event(event_id: str) -> str:
-    """The id of the shadow inference that an event gives rise to."""
-    return f"b:{event_id}"
+    """The id of the shadow inference that an event in the agent's own log gives rise to."""
+    return f"agent:{event_id}"
 
 
 @dataclass(frozen=True, slots=True)

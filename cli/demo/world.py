@@ -12,7 +12,7 @@ Record = dict[str, object]
 
 # The agenda's bound: beyond it nothing new is planned for later, so memory does not grow with the
 # number of events. Ten million events in five weeks stay below it.
-PLANNED_AT_MOST = 60_000
+PLANNED_AT_MOST = 250_000
 _EVENTS_IN_A_TURN_AT_MOST = 64
 
 

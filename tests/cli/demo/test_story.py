@@ -2,7 +2,8 @@ import random
 
 import pytest
 
-from cli.demo.story import TOPICS, Support, Topic, claim_text, draw_fields
+from cli.demo.story import Support, Topic, claim_text, draw_fields
+from cli.demo.topics import TOPICS
 from tests.cli.demo.wording import content_words
 
 CLAIMS = [

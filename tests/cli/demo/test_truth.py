@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from cli.demo import Ratio, Simulation, TrueRatio, TrueWindow, simulate
-from cli.demo.story import TOPICS, claim_text
+from cli.demo.story import claim_text
+from cli.demo.topics import TOPICS
 from tests.cli.demo.wording import content_words, context_of
 
 UNTIL = datetime(2026, 9, 28, tzinfo=UTC)
@@ -165,7 +166,7 @@ def contradiction_states(data: Read, until: datetime) -> dict[str, tuple[datetim
             continue
         detected, state = states[event["contradiction_id"]]
         if state in ("candidate", "investigated"):
-            kind = event["detail"].get("resolution", {}).get("kind", move)
+            kind = event["detail"].get("resolution", move)
             states[event["contradiction_id"]] = (detected, kind)
     return states
 
