@@ -136,6 +136,8 @@ def upgrade() -> None:
     sa.Column('overwrites', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('valid_from', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.Column('valid_until', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
+    sa.Column('content_log', sa.Text().with_variant(sa.TEXT(collation='C'), 'postgresql'), nullable=True),
+    sa.Column('content_seq', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),
     sa.Column('last_ts', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('last_log', sa.Text().with_variant(sa.TEXT(collation='C'), 'postgresql'), nullable=False),
     sa.Column('last_seq', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),

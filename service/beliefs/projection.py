@@ -1,6 +1,6 @@
 """What belief events say of a belief, as they say it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 from sqlalchemy import Table
@@ -40,6 +40,8 @@ class BeliefState(msgspec.Struct):
     overwrites: int = 0
     valid_from: int | None = None
     valid_until: int | None = None
+    content_log: str | None = None
+    content_seq: int | None = None
     last_ts: int = 0
     last_log: str = ""
     last_seq: int = 0
@@ -87,16 +89,21 @@ def _create(state: BeliefState, event: Event) -> list[str]:
     state.justifications = json_text.encode_or_none(detail.get("justifications"))
     state.valid_from = instants.parse_or_none(detail.get("valid_from"))
     state.valid_until = instants.parse_or_none(detail.get("valid_until"))
+    _take_content(state, event)
     return [Flag.SUBJECT_CLOSED] if state.status == SUPERSEDED else []
 
 
 def _relabel(state: BeliefState, event: Event) -> list[str]:
-    is_wrong = event.label_from is not None and event.label_from != state.label
-    flags = [Flag.WRONG_LABEL_FROM] if is_wrong and state.created_at is not None else []
+    flags: list[str] = []
+    before = (state.label, state.confidence)
+    if state.created_at is not None and event.label_from not in (None, state.label):
+        flags.append(Flag.WRONG_LABEL_FROM)
     state.label = event.label_to
     if event.confidence is not None:
         state.confidence = event.confidence
-    return list(flags)
+    if before == (state.label, state.confidence):
+        flags.append(Flag.UNEXPECTED_MOVE)
+    return flags
 
 
 def _supersede(state: BeliefState, event: Event) -> list[str]:
@@ -111,6 +118,7 @@ def _supersede(state: BeliefState, event: Event) -> list[str]:
 
 def _overwrite(state: BeliefState, event: Event) -> list[str]:
     state.overwrites += 1
+    _take_content(state, event)
     if event.label_to is not None:
         state.label = event.label_to
     if event.confidence is not None:
@@ -125,7 +133,13 @@ def _invalidate(state: BeliefState, _event: Event) -> list[str]:
     return []
 
 
-_MOVES = {
+def _take_content(state: BeliefState, event: Event) -> None:
+    """Points to the version that now holds; what changes nothing adds a version and no more."""
+    if event.detail.get("content") is not None:
+        state.content_log, state.content_seq = event.log, event.seq
+
+
+_MOVES: dict[str, Callable[[BeliefState, Event], list[str]]] = {
     EventType.BELIEF_RELABELLED: _relabel,
     EventType.BELIEF_SUPERSEDED: _supersede,
     EventType.BELIEF_OVERWRITTEN: _overwrite,

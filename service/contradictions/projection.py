@@ -9,6 +9,7 @@ from sqlalchemy import Table
 from sqlalchemy.orm import Session
 
 from service import instants, json_text
+from service.checks import WHOLE_LIMIT
 from service.events.folding import Fold
 from service.events.log import LogPositions
 from service.events.schemas import Event
@@ -70,16 +71,8 @@ class ContradictionRow(msgspec.Struct):
 
 def apply(row: ContradictionRow, event: Event) -> Sequence[str]:
     """One event on one contradiction; out of a closed state nothing moves."""
-    if event.cost_tokens is not None and event.event != EventType.CONTRADICTION_CREATED:
-        row.cost_tokens = min(row.cost_tokens + event.cost_tokens, 2**63 - 1)
     if event.event == EventType.CONTRADICTION_CREATED:
-        if row.detected_at is not None:
-            return [Flag.ALREADY_CREATED]
-        row.detected_at = event.ts
-        row.beliefs = json_text.encode_or_none(event.detail.get("beliefs"))
-        row.detector = json_text.shown(event.detail.get("detector") or event.worker)
-        _take_ownership(row, event.detail)
-        return []
+        return _create(row, event)
     flags: list[str] = [] if row.detected_at is not None else [Flag.UNKNOWN_SUBJECT]
     if row.state in CLOSED:
         return [*flags, Flag.SUBJECT_CLOSED]
@@ -87,6 +80,7 @@ def apply(row: ContradictionRow, event: Event) -> Sequence[str]:
     if row.detected_at is not None and row.state not in _EXPECTED_FROM[move]:
         flags.append(Flag.UNEXPECTED_MOVE)
     row.state = move
+    row.cost_tokens = min(row.cost_tokens + (event.cost_tokens or 0), WHOLE_LIMIT)
     _take_ownership(row, event.detail)
     if move is ContradictionState.INVESTIGATING:
         row.investigated_at = event.ts if row.investigated_at is None else row.investigated_at
@@ -94,9 +88,26 @@ def apply(row: ContradictionRow, event: Event) -> Sequence[str]:
     row.closed_at = event.ts
     row.resolution = resolution_kind(event.detail)
     row.resolution_detail = json_text.encode(event.detail)
-    if move is ContradictionState.RESOLVED and not event.detail.get("evidence"):
+    if move is ContradictionState.RESOLVED and not _is_evidenced(event.detail):
         flags.append(Flag.UNEVIDENCED)
     return flags
+
+
+def _create(row: ContradictionRow, event: Event) -> Sequence[str]:
+    if row.detected_at is not None:
+        return [Flag.ALREADY_CREATED]
+    row.detected_at = event.ts
+    row.beliefs = json_text.encode_or_none(event.detail.get("beliefs"))
+    row.detector = json_text.shown(event.detail.get("detector") or event.worker)
+    _take_ownership(row, event.detail)
+    return [Flag.SUBJECT_CLOSED] if row.state in CLOSED else []
+
+
+def _is_evidenced(detail: dict[str, Any]) -> bool:
+    """Evidence stands beside the resolution or inside it; an empty list is none."""
+    resolution = detail.get("resolution")
+    inside = resolution.get("evidence") if isinstance(resolution, dict) else None
+    return bool(detail.get("evidence") or inside)
 
 
 def resolution_kind(detail: dict[str, Any]) -> str | None:
@@ -115,8 +126,9 @@ def _take_ownership(row: ContradictionRow, detail: dict[str, Any]) -> None:
     priority = detail.get("priority")
     if isinstance(priority, int) and not isinstance(priority, bool) and 1 <= priority <= 5:
         row.priority = priority
-    if isinstance(ttl := detail.get("ttl"), str):
-        row.ttl_us = instants.parse_duration_or_none(ttl)
+    ttl = detail.get("ttl")
+    if isinstance(ttl, str) and (length := instants.parse_duration_or_none(ttl)) is not None:
+        row.ttl_us = length
 
 
 CONTRADICTIONS: Table = Contradiction.__table__  # type: ignore[assignment]

@@ -2,7 +2,7 @@
 
 import os
 
-from sqlalchemy import Table
+from sqlalchemy import Table, select, tuple_
 from sqlalchemy.orm import Session
 
 from scoring.labels import INFERENTIAL
@@ -18,6 +18,7 @@ EVENT_TYPES = frozenset(
 )
 # These may be given only with something stored to point at; without, they are the agent's word.
 _MUST_CITE = frozenset({ResolutionSource.TOOL_RESULT, ResolutionSource.KNOW_BELIEF})
+_CHUNK = 5_000
 _SHADOWS: Table = ShadowInference.__table__  # type: ignore[assignment]
 _RESOLUTIONS: Table = InferenceResolution.__table__  # type: ignore[assignment]
 
@@ -29,19 +30,40 @@ def shadow_id_of(log: str, event_id: str) -> str:
 
 def project(session: Session, positions: LogPositions, events: list[Event]) -> None:
     """Writes a shadow inference for each inferential write or assertion, a row for each outcome."""
-    shadows, resolutions = [], []
-    for event in events:
-        if event.event == EventType.INFERENCE_OUTCOME:
-            resolutions.append(_resolution(event, positions))
-        elif event.event == EventType.ASSERTION_MADE or event.label_to in INFERENTIAL:
-            shadows.append(_shadow(event, positions))
+    outcomes = [event for event in events if event.event == EventType.INFERENCE_OUTCOME]
+    shadows = [
+        _shadow(event, positions)
+        for event in events
+        if event.event == EventType.ASSERTION_MADE
+        or (event.event == EventType.BELIEF_CREATED and event.label_to in INFERENTIAL)
+    ]
     insert_rows(session, _SHADOWS, shadows)
-    insert_rows(session, _RESOLUTIONS, resolutions)
+    _note_unknown(session, outcomes)
+    insert_rows(session, _RESOLUTIONS, [_resolution(event, positions) for event in outcomes])
+
+
+def _note_unknown(session: Session, outcomes: list[Event]) -> None:
+    keys = sorted({(event.agent_id, event.detail["shadow_id"]) for event in outcomes})
+    known: set[tuple[str, str]] = set()
+    for start in range(0, len(keys), _CHUNK):
+        rows = session.execute(
+            select(ShadowInference.agent_id, ShadowInference.shadow_id).where(
+                tuple_(ShadowInference.agent_id, ShadowInference.shadow_id).in_(
+                    keys[start : start + _CHUNK]
+                )
+            )
+        )
+        known.update((agent_id, shadow_id) for agent_id, shadow_id in rows)
+    for event in outcomes:
+        if (event.agent_id, event.detail["shadow_id"]) not in known:
+            event.noted.append(Flag.UNKNOWN_SUBJECT)
 
 
 def _shadow(event: Event, positions: LogPositions) -> tuple[object, ...]:
     detail = event.detail
-    statement = detail.get("statement", detail.get("content"))
+    statement = detail.get("statement")
+    if statement is None:
+        statement = detail.get("content")
     return (
         event.agent_id, shadow_id_of(event.log, event.event_id), event.log,
         positions.take(event.agent_id, event.log), event.log, event.event_id, event.ts,

@@ -8,7 +8,7 @@ from service.models.record import STRICT, Record
 
 
 class Belief(Record):
-    """A belief as its events leave it; `last_ts`, `last_log`, `last_seq` name the last one folded."""
+    """A belief as its events leave it; `last_ts`, `last_log`, `last_seq` name the last folded."""
 
     __tablename__ = "beliefs"
 
@@ -34,6 +34,9 @@ class Belief(Record):
     overwrites: Mapped[int] = mapped_column(WHOLE)
     valid_from: Mapped[int | None] = mapped_column(INSTANT)
     valid_until: Mapped[int | None] = mapped_column(INSTANT)
+    # Which of `belief_versions` is the current content; the other versions are its history.
+    content_log: Mapped[str | None] = mapped_column(KEY)
+    content_seq: Mapped[int | None] = mapped_column(WHOLE)
     last_ts: Mapped[int] = mapped_column(INSTANT)
     last_log: Mapped[str] = mapped_column(KEY)
     last_seq: Mapped[int] = mapped_column(WHOLE)

@@ -1,5 +1,7 @@
 """What prediction events say of a prediction: the first making and the first scoring count."""
 
+from typing import Any
+
 import msgspec
 from sqlalchemy import Table, select, tuple_
 from sqlalchemy.orm import Session
@@ -51,8 +53,8 @@ def project(session: Session, _positions: LogPositions, events: list[Event]) -> 
     upsert_rows(session, PREDICTIONS, [msgspec.structs.astuple(states[key]) for key in keys])
 
 
-def _stored(session: Session, keys: list[tuple[str, str]]) -> list[tuple[object, ...]]:
-    found: list[tuple[object, ...]] = []
+def _stored(session: Session, keys: list[tuple[str, str]]) -> list[tuple[Any, ...]]:
+    found: list[tuple[Any, ...]] = []
     for start in range(0, len(keys), 5_000):
         statement = select(*PREDICTIONS.columns).where(
             tuple_(Prediction.agent_id, Prediction.prediction_id).in_(keys[start : start + 5_000])
@@ -63,21 +65,23 @@ def _stored(session: Session, keys: list[tuple[str, str]]) -> list[tuple[object,
 
 def _apply(state: PredictionState, event: Event) -> None:
     if event.event == EventType.PREDICTION_MADE:
-        if state.made_at is not None:
+        if state.made_at is not None and state.made_at <= event.ts:
             event.noted.append(Flag.ALREADY_CREATED)
-            if state.made_at <= event.ts:
-                return
+            return
         state.made_at = event.ts
         state.statement = json_text.shown(event.detail.get("statement"))
         state.confidence = event.confidence
-        state.belief_id = event.belief_id
-        state.due_at = instants.parse_or_none(event.detail.get("due"))
+        state.belief_id = event.belief_id or _text(event.detail.get("belief_id"))
+        state.due_at = instants.parse_or_none(event.detail.get("due_at"))
         return
-    if state.made_at is None:
+    if state.made_at is None or event.ts < state.made_at:
         event.noted.append(Flag.UNKNOWN_SUBJECT)
-    if state.scored_at is not None:
+    if state.scored_at is not None and state.scored_at <= event.ts:
         event.noted.append(Flag.SUBJECT_CLOSED)
-        if state.scored_at <= event.ts:
-            return
+        return
     state.scored_at = event.ts
     state.outcome = int(event.detail["outcome"])
+
+
+def _text(value: object) -> str | None:
+    return json_text.shown(value) if isinstance(value, str) else None
