@@ -57,6 +57,7 @@ def upgrade() -> None:
     sa.Column('seed', sa.LargeBinary(), nullable=False),
     sa.Column('sample_size', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('population', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
+    sa.Column('drawn_seq', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('started_at', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('heartbeat_at', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=False),
     sa.Column('finished_at', sa.BigInteger().with_variant(sa.Integer(), 'sqlite'), nullable=True),

@@ -20,6 +20,8 @@ class AuditRun(Record):
     seed: Mapped[bytes] = mapped_column(BYTES)
     sample_size: Mapped[int] = mapped_column(WHOLE)
     population: Mapped[int] = mapped_column(WHOLE)
+    # How long the agent's log was at the draw: turns beyond it came too late for this run.
+    drawn_seq: Mapped[int] = mapped_column(WHOLE)
     started_at: Mapped[int] = mapped_column(INSTANT)
     heartbeat_at: Mapped[int] = mapped_column(INSTANT)
     finished_at: Mapped[int | None] = mapped_column(INSTANT)
