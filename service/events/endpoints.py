@@ -59,9 +59,8 @@ async def post_events(
     kind = body_kind(request.headers.get("content-type"))
     body = await read_body(request, settings)
     skip = on_error == "skip"
-    intake = Intake(
-        principal, settings, clock(), DefaultAgent(database, principal), skips=skip
-    )
+    agent = DefaultAgent(database, principal)
+    intake = Intake(principal, settings, clock(), agent, own_log(principal), skips=skip)
 
     def read() -> Parsed[Event]:
         return _reader(request).read(
@@ -116,6 +115,12 @@ def instant_of(text: str | None, name: str) -> int | None:
     except ValueError as problem:
         fault = Fault(f"/query/{name}", str(problem))
         raise Malformed(f"{name} {problem}.", errors=(fault,)) from None
+
+
+def own_log(principal: Principal) -> Log:
+    """The log that a principal writes: its auditor's and its operator's words are not the agent's."""
+    speaks_as_agent = principal.is_local or Scope.WRITE in principal.scopes
+    return Log.AGENT if speaks_as_agent else Log.AUDIT
 
 
 def visible_log(principal: Principal) -> Log | None:

@@ -26,18 +26,35 @@ from service.principals import Principal, Scope
 from service.settings import Settings
 
 _LABELS = frozenset(Label)
-_ID_FIELDS = (
-    "event_id",
-    "session_id",
-    "turn_id",
-    "worker",
-    "belief_id",
-    "contradiction_id",
-)
 _DETAIL_IDS = ("prediction_id", "shadow_id", "discriminator_id", "decision_id", "superseded_by")
-_LABEL_FIELDS = ("label_from", "label_to")
-_AMOUNTS = ("cost_tokens", "cost_usd", "latency_ms")
 _DETAIL_PREFIX = "detail."
+_PROJECTED_DETAIL = frozenset({*_DETAIL_IDS, "source", "outcome"})
+_RESERVED = frozenset({*RESERVED, EventType.OPPORTUNITY_DETECTED, EventType.INFERENCE_OUTCOME})
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """An expectation, split once into columns and keys of `detail`: every event is held to it."""
+
+    must: tuple[str, ...]
+    must_detail: tuple[str, ...]
+    should: tuple[str, ...]
+    should_detail: tuple[str, ...]
+
+
+def _split(names: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return (
+        tuple(name for name in names if not name.startswith(_DETAIL_PREFIX)),
+        tuple(
+            name.removeprefix(_DETAIL_PREFIX) for name in names if name.startswith(_DETAIL_PREFIX)
+        ),
+    )
+
+
+_RULES = {
+    str(event): _Rule(*_split(expected.must), *_split(expected.should))
+    for event, expected in EXPECTATIONS.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +98,8 @@ def normalise(
     assert agent_id is not None  # noqa: S101 - said in `faults` otherwise
     try:
         intake.principal.require_agent(agent_id)
-        _check_voice(item, detail, intake)
+        if item.event in _RESERVED:
+            _check_voice(item, detail, intake)
     except Forbidden as refusal:
         if not intake.skips:
             raise
@@ -116,19 +134,34 @@ def _derived_id(event: Event) -> str:
 
 
 def _check_fields(item: EventIn, settings: Settings, faults: list[Fault]) -> None:
-    for name in _ID_FIELDS:
-        value = getattr(item, name)
-        if value is not None and (fault := id_fault(name, value, settings)):
+    longest = settings.max_id_chars
+    for name, value in (
+        ("event_id", item.event_id),
+        ("session_id", item.session_id),
+        ("turn_id", item.turn_id),
+        ("worker", item.worker),
+        ("belief_id", item.belief_id),
+        ("contradiction_id", item.contradiction_id),
+    ):
+        # The first three tests are `id_fault`'s own fast path, without the call.
+        if (
+            value is not None
+            and not (value.isprintable() and 0 < len(value) <= longest)
+            and (fault := id_fault(name, value, settings))
+        ):
             faults.append(fault)
-    for name in _LABEL_FIELDS:
-        value = getattr(item, name)
-        if value is not None and value not in _LABELS:
+    for name, label in (("label_from", item.label_from), ("label_to", item.label_to)):
+        if label is not None and label not in _LABELS:
             known = ", ".join(Label)
-            faults.append(Fault(f"/{name}", f"{value[:40]!r} is no label: use one of {known}"))
+            faults.append(Fault(f"/{name}", f"{label[:40]!r} is no label: use one of {known}"))
     if item.confidence is not None and not 0 <= item.confidence <= 1:
         faults.append(Fault("/confidence", "lies outside [0, 1]: send a probability"))
-    for name in _AMOUNTS:
-        if fault := amount_fault(name, getattr(item, name)):
+    for name, amount in (
+        ("cost_tokens", item.cost_tokens),
+        ("cost_usd", item.cost_usd),
+        ("latency_ms", item.latency_ms),
+    ):
+        if amount is not None and (fault := amount_fault(name, amount)):
             faults.append(fault)
 
 
@@ -146,8 +179,8 @@ def _check_size(
 
 
 def _check_type(item: EventIn, detail: dict[str, Any], faults: list[Fault]) -> list[str]:
-    expectation = EXPECTATIONS.get(item.event)
-    if expectation is None:
+    rule = _RULES.get(item.event)
+    if rule is None:
         if not item.event.startswith(OWN_TYPE_PREFIX) or len(item.event) <= len(OWN_TYPE_PREFIX):
             faults.append(
                 Fault(
@@ -157,29 +190,28 @@ def _check_type(item: EventIn, detail: dict[str, Any], faults: list[Fault]) -> l
                 )
             )
         return []
-    for name in expectation.must:
-        if _field(item, detail, name) is None:
-            pointer = "/" + name.replace(".", "/")
-            faults.append(Fault(pointer, f"is missing: {item.event} must carry it"))
-    _check_detail(item.event, detail, faults)
+    for name in rule.must:
+        if getattr(item, name) is None:
+            faults.append(Fault(f"/{name}", f"is missing: {item.event} must carry it"))
+    for name in rule.must_detail:
+        if detail.get(name) is None:
+            faults.append(Fault(f"/detail/{name}", f"is missing: {item.event} must carry it"))
+    if not _PROJECTED_DETAIL.isdisjoint(detail):
+        _check_detail(item.event, detail, faults)
     flags: list[str] = []
-    if any(_field(item, detail, name) is None for name in expectation.should):
-        flags.append(Flag.INCOMPLETE)
-    if item.event == EventType.BELIEF_CREATED and item.label_to is None:
-        flags.append(Flag.UNLABELLED)
-    if (
-        item.label_to is not None
-        and not faults
-        and label_confidence_mismatch(Label(item.label_to), item.confidence)
-    ):
+    for name in rule.should_detail:
+        if detail.get(name) is None:
+            flags.append(Flag.INCOMPLETE)
+            break
+    else:
+        if any([getattr(item, name) is None for name in rule.should]):
+            flags.append(Flag.INCOMPLETE)
+    if item.label_to is None:
+        if item.event == EventType.BELIEF_CREATED:
+            flags.append(Flag.UNLABELLED)
+    elif not faults and label_confidence_mismatch(Label(item.label_to), item.confidence):
         flags.append(Flag.LABEL_CONFIDENCE_MISMATCH)
     return flags
-
-
-def _field(item: EventIn, detail: dict[str, Any], name: str) -> Any:
-    if name.startswith(_DETAIL_PREFIX):
-        return detail.get(name[len(_DETAIL_PREFIX) :])
-    return getattr(item, name)
 
 
 def _check_detail(event: str, detail: dict[str, Any], faults: list[Fault]) -> None:
