@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from service.agents import endpoints as agents_endpoints
 from service.agents.authentication import Keyring
 from service.api import problems
-from service.health.endpoints import router as health_router
 from service.api.state import State
+from service.audits.endpoints import router as audits_router
 from service.beliefs import projection as beliefs_projection
 from service.contradictions import projection as contradictions_projection
 from service.db import schema
@@ -21,6 +21,7 @@ from service.events.operations import Projector
 from service.events.parsing import BatchReader
 from service.events.schemas import Event, EventIn
 from service.events.writer import Writer
+from service.health.endpoints import router as health_router
 from service.inferences import projection as inferences_projection
 from service.predictions import projection as predictions_projection
 from service.settings import Settings
@@ -85,6 +86,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
         agents_endpoints.router,
         events_endpoints.router,
         turns_endpoints.router,
+        audits_router,
     ):
         app.include_router(router)
     return app
