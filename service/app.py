@@ -13,7 +13,9 @@ from service.api import problems
 from service.api.state import State
 from service.audits.endpoints import router as audits_router
 from service.beliefs import projection as beliefs_projection
+from service.beliefs.endpoints import router as beliefs_router
 from service.contradictions import projection as contradictions_projection
+from service.contradictions.endpoints import router as contradictions_router
 from service.db import schema
 from service.db.database import Database
 from service.events import endpoints as events_endpoints
@@ -23,7 +25,9 @@ from service.events.schemas import Event, EventIn
 from service.events.writer import Writer
 from service.health.endpoints import router as health_router
 from service.inferences import projection as inferences_projection
+from service.inferences.endpoints import router as inferences_router
 from service.predictions import projection as predictions_projection
+from service.predictions.endpoints import router as predictions_router
 from service.settings import Settings
 from service.turns import endpoints as turns_endpoints
 from service.turns.schemas import TurnIn, TurnRow
@@ -86,6 +90,10 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
         agents_endpoints.router,
         events_endpoints.router,
         turns_endpoints.router,
+        beliefs_router,
+        contradictions_router,
+        predictions_router,
+        inferences_router,
         audits_router,
     ):
         app.include_router(router)

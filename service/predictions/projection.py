@@ -15,7 +15,7 @@ from service.events.vocabulary import EventType, Flag
 from service.models import Prediction
 
 
-class PredictionState(msgspec.Struct):
+class PredictionRow(msgspec.Struct):
     """A row of `predictions`, its fields in the order of the columns."""
 
     agent_id: str
@@ -43,10 +43,10 @@ def project(session: Session, _positions: LogPositions, events: list[Event]) -> 
     prediction need not be folded anew (its id stands in `detail`, where no index finds it).
     """
     keys = sorted({(e.agent_id, e.detail["prediction_id"]) for e in events})
-    states = {(row[0], row[1]): PredictionState(*row) for row in _stored(session, keys)}
+    states = {(row[0], row[1]): PredictionRow(*row) for row in _stored(session, keys)}
     for event in sorted(events, key=order):
         key = (event.agent_id, event.detail["prediction_id"])
-        state = states.setdefault(key, PredictionState(*key))
+        state = states.setdefault(key, PredictionRow(*key))
         _apply(state, event)
         latest = max((state.last_ts, state.last_log, state.last_seq), order(event))
         state.last_ts, state.last_log, state.last_seq = latest
@@ -63,7 +63,7 @@ def _stored(session: Session, keys: list[tuple[str, str]]) -> list[tuple[Any, ..
     return found
 
 
-def _apply(state: PredictionState, event: Event) -> None:
+def _apply(state: PredictionRow, event: Event) -> None:
     if event.event == EventType.PREDICTION_MADE:
         if state.made_at is not None and state.made_at <= event.ts:
             event.noted.append(Flag.ALREADY_CREATED)

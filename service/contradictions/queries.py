@@ -1,0 +1,79 @@
+"""Reading contradictions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy.orm import Session
+
+from service.beliefs.queries import format_or_none, raw
+from service.beliefs.schemas import Place
+from service.contradictions.projection import ContradictionState
+from service.contradictions.schemas import ContradictionOut
+from service.instants import SECOND, format_instant
+from service.models import Contradiction
+
+_COLUMNS = tuple(Contradiction.__table__.columns)
+
+
+@dataclass(frozen=True, slots=True)
+class ContradictionFilter:
+    """Which contradictions; every field that is None lets all pass."""
+
+    agent_id: str | None = None
+    state: ContradictionState | None = None
+    owner: str | None = None
+    priority: int | None = None
+    detector: str | None = None
+    resolution: str | None = None
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """The same as conditions on `contradictions`."""
+        equal = {
+            Contradiction.agent_id: self.agent_id,
+            Contradiction.state: self.state,
+            Contradiction.owner: self.owner,
+            Contradiction.priority: self.priority,
+            Contradiction.detector: self.detector,
+            Contradiction.resolution: self.resolution,
+        }
+        return [column == value for column, value in equal.items() if value is not None]
+
+
+def newest_contradictions(
+    session: Session, wanted: ContradictionFilter, *, limit: int, after: Place | None
+) -> tuple[list[ContradictionOut], Place | None]:
+    """One page by (last_ts, agent, id), newest first, and the place where the next one begins."""
+    place = (Contradiction.last_ts, Contradiction.agent_id, Contradiction.contradiction_id)
+    statement = select(*_COLUMNS).where(*wanted.conditions())
+    if after is not None:
+        statement = statement.where(tuple_(*place) < after)
+    rows = session.execute(statement.order_by(*(c.desc() for c in place)).limit(limit + 1)).all()
+    end = rows[limit - 1] if len(rows) > limit else None
+    return [_contradiction_out(row) for row in rows[:limit]], end and (
+        end.last_ts,
+        end.agent_id,
+        end.contradiction_id,
+    )
+
+
+def contradiction_called(
+    session: Session, agent_id: str, contradiction_id: str
+) -> ContradictionOut | None:
+    """One contradiction."""
+    row = session.execute(
+        select(*_COLUMNS).where(
+            Contradiction.agent_id == agent_id, Contradiction.contradiction_id == contradiction_id
+        )
+    ).one_or_none()
+    return None if row is None else _contradiction_out(row)
+
+
+def _contradiction_out(row: Any) -> ContradictionOut:
+    return ContradictionOut(
+        row.agent_id, row.contradiction_id, raw(row.beliefs), row.detector,
+        format_or_none(row.detected_at), row.state, row.priority, row.owner, row.next_action,
+        None if row.ttl_us is None else row.ttl_us // SECOND, format_or_none(row.investigated_at),
+        format_or_none(row.closed_at), row.resolution, raw(row.resolution_detail),
+        row.cost_tokens, format_instant(row.last_ts),
+    )  # fmt: skip
