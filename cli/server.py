@@ -1,5 +1,6 @@
 """The HTTP server, in the foreground or inside another command."""
 
+import signal
 import socket
 import threading
 import time
@@ -21,10 +22,11 @@ START_SECONDS = 30.0
 class DoxaServer(uvicorn.Server):
     """uvicorn, telling open streams to end before it waits for them."""
 
-    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """On SIGTERM or SIGINT."""
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        """On SIGTERM or SIGINT; uvicorn would raise the signal again after a clean stop."""
         self._end_streams()
-        super().handle_exit(sig, frame)
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
 
     def stop(self) -> None:
         """The same from another thread."""

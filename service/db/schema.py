@@ -55,13 +55,13 @@ def installed_revision(engine: Engine) -> str | None:
 def migrate(engine: Engine, target: str = "head") -> None:
     """Brings the schema to a revision, all of it in one transaction: killed half-way, nothing changed."""
     config = alembic_config()
-    with translated(), engine.begin() as connection:
-        _LOCKS[connection.dialect.name](connection)
-        config.attributes["connection"] = connection
-        try:
+    try:
+        with translated(), engine.begin() as connection:
+            _LOCKS[connection.dialect.name](connection)
+            config.attributes["connection"] = connection
             command.upgrade(config, target)
-        except CommandError as problem:
-            raise _newer_schema(engine) from problem
+    except CommandError as problem:
+        raise _newer_schema(engine) from problem
 
 
 def check(engine: Engine) -> None:

@@ -18,7 +18,7 @@ from service.events.normalise import Intake, normalise
 from service.events.parsing import BatchReader, Parsed, refuse
 from service.events.queries import EventFilter, Place, newest_events
 from service.events.schemas import Event, EventIn
-from service.events.stream import Follower
+from service.events.stream import Follower, parse_place
 from service.events.vocabulary import Log
 from service.events.writer import EventBatch, Writer
 from service.instants import parse_instant
@@ -182,13 +182,14 @@ async def stream_events(
         with database.read() as session:
             return chosen_agent(session, principal, agent).agent_id
 
+    place = parse_place(last_event_id, "/header/last-event-id") if last_event_id else None
     agent_id = await asyncio.to_thread(choose)
     stopping = state_of(request).stopping
     if stopping.requested:
         raise Unavailable("Doxa is stopping: connect again to the next one.")
     follower = Follower(database, stopping, agent_id, tuple(Log), frozenset(event or ()))
     return StreamingResponse(
-        follower.messages(last_event_id),
+        follower.messages(place),
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )

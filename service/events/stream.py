@@ -50,13 +50,9 @@ class Follower:
         self._logs = logs
         self._wanted = wanted
 
-    async def messages(self, last_event_id: str | None) -> AsyncIterator[bytes]:
+    async def messages(self, after: dict[str, int] | None) -> AsyncIterator[bytes]:
         """Messages after a place (without one: from now on), until the service stops."""
-        place = (
-            parse_place(last_event_id, "/header/last-event-id")
-            if last_event_id
-            else await asyncio.to_thread(self._now)
-        )
+        place = dict(after) if after is not None else await asyncio.to_thread(self._now)
         yield b"retry: 1000\n\n"
         quiet = 0.0
         while not self._stopping.requested:

@@ -2,13 +2,18 @@
 
 import asyncio
 import itertools
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import msgspec
+from sqlalchemy import Table, select
 
-from service.app import projectors
+from cli.server import serving_in_background
+from service.app import create_app, projectors
 from service.db.database import Database
 from service.errors import Fault
 from service.events.normalise import Intake, normalise
@@ -16,6 +21,8 @@ from service.events.schemas import Accepted, Event, EventIn
 from service.events.vocabulary import Log
 from service.events.writer import EventBatch, Writer
 from service.instants import DAY, SECOND, parse_instant, to_datetime
+from service.models import CogEvent
+from service.models.record import Record
 from service.principals import LOCAL
 from service.settings import Settings
 
@@ -66,3 +73,43 @@ def post(database: Database, events: Iterable[Event]) -> Accepted:
     finally:
         writer.close()
     return answer
+
+
+def flags_of(database: Database, event: Event) -> list[str]:
+    """The flags that an event was recorded with."""
+    with database.read() as session:
+        flags = session.scalars(
+            select(CogEvent.flags).where(
+                CogEvent.agent_id == event.agent_id, CogEvent.event_id == event.event_id
+            )
+        ).one()
+    found: list[str] = json.loads(flags or "[]")
+    return found
+
+
+def row_of(database: Database, model: type[Record], *key: str) -> dict[str, Any]:
+    """The row of a table under a primary key, by column name; no row is a failure."""
+    table: Table = model.__table__  # type: ignore[assignment]
+    conditions = [column == value for column, value in zip(table.primary_key, key, strict=False)]
+    with database.read() as session:
+        return dict(session.execute(select(*table.columns).where(*conditions)).one()._mapping)
+
+
+@contextmanager
+def a_client(settings: Settings, *, now: int = NOW) -> Iterator[httpx.Client]:
+    """A client of a real server on loopback, whose clock stands still."""
+    app = create_app(settings, clock=lambda: now)
+    with (
+        serving_in_background(app, settings) as url,
+        httpx.Client(base_url=url, trust_env=False, timeout=30) as client,
+    ):
+        yield client
+
+
+def a_key(
+    client: httpx.Client, scope: str, agent: str | None = None, **auth: str
+) -> dict[str, str]:
+    """The headers of a new key; the first one must be of scope `operate`."""
+    answer = client.post("/v1/keys", json={"scope": scope, "agent_id": agent}, headers=auth)
+    assert answer.status_code == 201, answer.text
+    return {"Authorization": f"Bearer {answer.json()['key']}"}
