@@ -202,7 +202,7 @@ def queue_request(
     session: Session, agent_id: str, window_from: int, window_until: int, now: int
 ) -> str:
     """The id of a request for a window; one that already waits for the same is not doubled."""
-    lock_audit_log(session, agent_id).store()
+    lock_audit_log(session, agent_id)
     waiting = session.scalar(
         select(AuditRequest.request_id).where(
             AuditRequest.agent_id == agent_id,

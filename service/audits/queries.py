@@ -114,6 +114,11 @@ def runs_out(session: Session, runs: Sequence[AuditRun]) -> list[AuditOut]:
     ]
 
 
+def sample_size_of(session: Session, run_id: str) -> int:
+    """How many turns a run drew."""
+    return _counted(session, [run_id]).get(run_id, 0)
+
+
 def _counted(session: Session, run_ids: Sequence[str]) -> dict[str, int]:
     rows = session.execute(
         select(AuditSample.run_id, func.count())
