@@ -61,7 +61,7 @@ def judge(definition: Definition, now: Counts, before: Counts | None, reading: R
     if reading.unavailable is not None:
         return Figure(
             None, None, now.denominator, None, Status.UNAVAILABLE, kind, target,
-            None, reading.caveats, reading.unavailable, definition.unit,
+            None, (), reading.unavailable, definition.unit,
         )  # fmt: skip
     beside = {**reading.beside, **now.beside}
     if target is not None and target.is_trend:
