@@ -198,7 +198,8 @@ def test_without_a_time_it_is_the_servers_and_the_event_is_new_each_time() -> No
 
 def test_the_id_of_an_event_without_one_is_that_of_its_normalised_content() -> None:
     def id_of(**fields: Any) -> str:
-        found = checked(**({"event": "x.note", "ts": NOW, "confidence": 0.9} | fields))
+        given: dict[str, Any] = {"event": "x.note", "ts": NOW, "confidence": 0.9} | fields
+        found = checked(**given)
         assert isinstance(found, Event)
         return found.event_id
 
