@@ -28,7 +28,7 @@ from service.settings import Settings
 
 NOW = parse_instant("2026-10-03T12:00:00Z")
 AGENT = "piper"
-_INTAKE = Intake(LOCAL, Settings(), NOW + DAY, lambda: AGENT)
+_INTAKE = Intake(LOCAL, Settings.model_validate({}), NOW + DAY, lambda: AGENT)
 _NUMBERS = itertools.count(1)
 
 

@@ -47,7 +47,9 @@ def by(scope: Scope | None, fields: dict[str, Any], *, skips: bool = False) -> E
     """The event as sent with a key of a scope, or without keys on this machine."""
     principal = LOCAL if scope is None else Principal(frozenset({scope}), None, "key")
     return normalise(
-        EventIn(**fields), Intake(principal, Settings(), NOW, lambda: AGENT, skips=skips), 0
+        EventIn(**fields),
+        Intake(principal, Settings.model_validate({}), NOW, lambda: AGENT, skips=skips),
+        0,
     )
 
 
@@ -244,7 +246,7 @@ def test_what_an_agent_may_not_say_is_forbidden_by_name(
 
 
 def test_a_writing_key_speaks_for_its_own_agent_alone() -> None:
-    intake = Intake(WRITER, Settings(), NOW + HOUR, lambda: AGENT)
+    intake = Intake(WRITER, Settings.model_validate({}), NOW + HOUR, lambda: AGENT)
     assert isinstance(normalise(EventIn("x.note"), intake, 0), Event)
     with pytest.raises(Forbidden):
         normalise(EventIn("x.note", agent_id="other"), intake, 0)
