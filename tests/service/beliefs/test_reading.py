@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from service.beliefs import queries
+from service.beliefs import endpoints, queries
 from service.db.database import Database
 from service.events.vocabulary import Log
 from service.settings import Settings
@@ -177,6 +177,25 @@ def test_one_belief_comes_with_its_versions_and_its_events_in_order(
         challenged.event_id,
     ]
     assert body["events_complete"] is body["versions_complete"] is True
+
+
+def test_a_history_that_was_cut_keeps_its_newest_part_and_says_so(
+    database: Database, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoints, "MAX_EVENTS", 3)
+    monkeypatch.setattr(queries, "MAX_VERSIONS", 3)
+    changes = [
+        an_event("belief.overwritten", belief_id="b1", detail={"content": str(n)}) for n in range(3)
+    ]
+    post(database, changes)
+    whole = read(client, "/v1/beliefs/b1")
+    assert (whole["events_complete"], whole["versions_complete"]) == (True, True)
+    newest = an_event("belief.overwritten", belief_id="b1", detail={"content": "3"})
+    post(database, [newest])
+    cut = read(client, "/v1/beliefs/b1")
+    assert (cut["events_complete"], cut["versions_complete"]) == (False, False)
+    assert [event["detail"]["content"] for event in cut["events"]] == ["1", "2", "3"]
+    assert [version["content"] for version in cut["versions"]] == ["1", "2", "3"]
 
 
 def test_what_a_belief_rests_on_and_what_rests_on_it_are_named(
