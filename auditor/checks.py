@@ -20,7 +20,8 @@ def claim_fault(
     claim: JudgedClaim, output: str, context: Mapping[tuple[str, str], list[str]]
 ) -> Invalid | None:
     """What is wrong with a claim about an output; `context` holds texts by (source kind, id)."""
-    if not claim.quote or output[claim.start : claim.end] != claim.quote:
+    is_inside = 0 <= claim.start < claim.end <= len(output)
+    if not is_inside or output[claim.start : claim.end] != claim.quote:
         return Invalid.QUOTE_NOT_IN_OUTPUT
     numbers = (claim.support_score, claim.expressed_confidence)
     if claim.kind not in ClaimKind or any(n is not None and not 0 <= n <= 1 for n in numbers):

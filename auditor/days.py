@@ -60,6 +60,6 @@ def unaudited(session: Session, agent_id: str, zone: ZoneInfo, days: Sequence[da
             select(AuditRun.window_from, AuditRun.window_until).where(
                 AuditRun.agent_id == agent_id, AuditRun.finished_at.is_not(None)
             )
-        ).tuples()
+        )
     )
     return [day for day in days if day_window(day, zone) not in ended]

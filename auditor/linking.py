@@ -157,7 +157,7 @@ def _contents(session: Session, agent_id: str, belief_ids: Sequence[str]) -> dic
             )
             .order_by(BeliefVersion.ts, BeliefVersion.log, BeliefVersion.seq)
         )
-        found.update(rows.tuples().all())
+        found.update(rows.all())
     return found
 
 

@@ -94,7 +94,7 @@ def _turns_of_window(
             Turn.ts < until,
             Turn.seq <= drawn_seq,
         )
-    ).tuples()
+    )
 
 
 def _late_turns(
@@ -114,7 +114,7 @@ def _late_turns(
             Turn.seq <= drawn_seq,
             Turn.ts < since,
         )
-    ).tuples()
+    )
     for turn_id, ts, seq, worker in rows:
         holding = [seen for draw, seen in seen_until.items() if draw.holds(ts)]
         if holding and seq > max(holding):

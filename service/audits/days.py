@@ -11,6 +11,8 @@ ONE_DAY = timedelta(days=1)
 
 def day_start(day: date, zone: ZoneInfo) -> int:
     """Microseconds UTC at which a day begins; where the clock skips midnight, at the skip."""
+    if day == date.min:
+        return EARLIEST  # west of Greenwich, some of what UTC calls year 1 is still year 0
     start = to_microseconds(datetime.combine(day, time(), tzinfo=zone))
     return max(EARLIEST, min(start, LATEST + 1))
 

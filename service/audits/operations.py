@@ -98,7 +98,7 @@ def release(session: Session, lease: Lease) -> None:
             AuditRun.heartbeat_at == lease.heartbeat_at,
             AuditRun.state == str(RunState.RUNNING),
         )
-        .values(heartbeat_at=lease.heartbeat_at - STALE_AFTER)
+        .values(heartbeat_at=0)
     )
 
 

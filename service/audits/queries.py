@@ -83,9 +83,7 @@ def runs_out(session: Session, runs: Sequence[AuditRun]) -> list[AuditOut]:
             select(Finding.run_id, func.count())
             .where(Finding.run_id.in_(ids))
             .group_by(Finding.run_id)
-        )
-        .tuples()
-        .all()
+        ).all()
     )
     nothing = (0, 0, 0)
     return [
@@ -125,7 +123,7 @@ def _counted(session: Session, run_ids: Sequence[str]) -> dict[str, int]:
         .where(AuditSample.run_id.in_(run_ids))
         .group_by(AuditSample.run_id)
     )
-    return dict(rows.tuples().all())
+    return dict(rows.all())
 
 
 def strata_of(session: Session, run_id: str) -> list[StratumOut]:
