@@ -1,7 +1,7 @@
 """What holds of a claim whatever method made it; one that fails is counted and in no figure."""
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 
 from auditor.text.judge import ClaimKind, JudgedClaim
@@ -17,7 +17,7 @@ class Invalid(StrEnum):
 
 
 def claim_fault(
-    claim: JudgedClaim, output: str, context: Mapping[tuple[str, str], list[str]]
+    claim: JudgedClaim, output: str, context: Mapping[tuple[str, str], Collection[str]]
 ) -> Invalid | None:
     """What is wrong with a claim about an output; `context` holds texts by (source kind, id)."""
     is_inside = 0 <= claim.start < claim.end <= len(output)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from auditor.checks import Invalid, claim_fault
 from auditor.linking import TurnRecord, find_write, is_asserted
@@ -16,7 +16,7 @@ from service.audits.vocabulary import TurnState
 def judged_turn(
     stop: Stop,
     claims: Sequence[JudgedClaim],
-    context: dict[tuple[str, str], list[str]],
+    context: Mapping[tuple[str, str], Collection[str]],
     record: TurnRecord,
 ) -> JudgedTurn:
     """A turn whose claims came back; those that fail a check are counted and go no further."""

@@ -79,7 +79,8 @@ class Transcript:
         self.reader = reader
         self._looked = False
         self._is_whole = True
-        self.context: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        self._texts: dict[str, str] = {}
+        self.context: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
 
     def stops(self) -> Iterator[Stop | None]:
         """Each wanted turn in the session's order; None for each turn passed on the way."""
@@ -116,9 +117,12 @@ class Transcript:
         return Stop(wanted, facts, text, reason, self._looked)
 
     def _read(self, evidence: Sequence[ContextPiece]) -> None:
-        self.reader.add_context(evidence)
         for piece in evidence:
-            self.context[piece.kind, piece.id].append(piece.text)
+            if piece.text not in self._texts:
+                # Said again (a system message, the same memory in each turn) it adds nothing.
+                self._texts[piece.text] = piece.text
+                self.reader.add_context((piece,))
+            self.context[piece.kind, piece.id].add(self._texts[piece.text])
 
     def _rows(self) -> Iterator["_Row"]:
         last = max((one.ts, one.seq) for one in self._wanted.values())
