@@ -31,9 +31,9 @@ def connect() -> Iterator[httpx.Client]:
         with _client(local) as client:
             yield client
         return
-    from cli.composition import compose  # noqa: PLC0415 - only here the whole service is needed
-    from cli.server import prepare_database, serving_in_background  # noqa: PLC0415
-    from service.errors import ConfigurationError, LedgerError  # noqa: PLC0415
+    from cli.composition import compose
+    from cli.server import prepare_database, serving_in_background
+    from service.errors import ConfigurationError, LedgerError
 
     try:
         prepare_database(settings)

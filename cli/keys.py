@@ -32,7 +32,7 @@ def create(
     scope: Annotated[Scope, typer.Argument(help="What it may do.")],
     agent: Annotated[str | None, typer.Option(help="The agent, for a writing key.")] = None,
     name: Annotated[str, typer.Option(help="A name to remember it by.")] = "unnamed",
-    as_json: AsJson = False,  # noqa: FBT002
+    as_json: AsJson = False,
 ) -> None:
     """Make a key. It is shown once and stored hashed.
 
@@ -53,7 +53,7 @@ def create(
 
 
 @keys.command("list")
-def list_keys(as_json: AsJson = False) -> None:  # noqa: FBT002
+def list_keys(as_json: AsJson = False) -> None:
     """List all keys, without their secrets.
 
     Example: doxa keys list --json
@@ -72,7 +72,9 @@ def list_keys(as_json: AsJson = False) -> None:  # noqa: FBT002
 
 
 @keys.command()
-def revoke(key_id: Annotated[str, typer.Argument(help="The id, as `doxa keys list` shows it.")]) -> None:
+def revoke(
+    key_id: Annotated[str, typer.Argument(help="The id, as `doxa keys list` shows it.")],
+) -> None:
     """End a key: a running service refuses it within a second.
 
     Example: doxa keys revoke 3f9c0a1be2d47788

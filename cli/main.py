@@ -87,7 +87,7 @@ def main(
     _version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
-    ] = False,  # noqa: FBT002
+    ] = False,
 ) -> None:
     """The instrument panel for an agent's beliefs: does it know, remember, infer or guess?"""
 

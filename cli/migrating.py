@@ -12,7 +12,7 @@ from service.errors import ConfigurationError, LedgerError
 
 
 def migrate(
-    check: Annotated[bool, typer.Option("--check", help="Only say whether it is needed.")] = False,  # noqa: FBT002
+    check: Annotated[bool, typer.Option("--check", help="Only say whether it is needed.")] = False,
     data_dir: DataDir = None,
     database_url: DatabaseUrl = None,
 ) -> None:

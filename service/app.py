@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from service.agents import endpoints as agents_endpoints
 from service.agents.authentication import Keyring
 from service.api import problems
+from service.api.ingest_path import Doxa
 from service.api.state import State
 from service.audits.endpoints import router as audits_router
 from service.beliefs import projection as beliefs_projection
@@ -28,6 +29,8 @@ from service.inferences import projection as inferences_projection
 from service.inferences.endpoints import router as inferences_router
 from service.predictions import projection as predictions_projection
 from service.predictions.endpoints import router as predictions_router
+from service.ratios.endpoints import router as ratios_router
+from service.reports.endpoints import router as reports_router
 from service.settings import Settings
 from service.turns import endpoints as turns_endpoints
 from service.turns.schemas import TurnIn, TurnRow
@@ -70,7 +73,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
         writer.close()
         database.close()
 
-    app = FastAPI(
+    app = Doxa(
         title="Doxa",
         version=version("doxa"),
         summary="The instrument panel for an agent's beliefs.",
@@ -78,7 +81,12 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        max_body_size=settings.max_body_bytes,
     )
+    app.ingest = {
+        "/v1/events": events_endpoints.post_events,
+        "/v1/turns": turns_endpoints.post_turns,
+    }
     app.state.doxa = state
     app.state.writer = writer
     app.state.keyring = Keyring(database)
@@ -95,6 +103,8 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
         predictions_router,
         inferences_router,
         audits_router,
+        ratios_router,
+        reports_router,
     ):
         app.include_router(router)
     return app

@@ -1,12 +1,14 @@
 """Checks of single fields that every ingested row shares."""
 
+from datetime import datetime
+
 from service import instants
 from service.errors import Fault
 from service.settings import Settings
 
 
 def id_fault(name: str, value: str, settings: Settings) -> Fault | None:
-    """What is wrong with an id or a name, if anything: its length, or a character no key may hold."""
+    """What is wrong with an id or a name, if anything: its length, or a character in it."""
     if value.isprintable() and 0 < len(value) <= settings.max_id_chars:
         return None
     if not value:
@@ -29,8 +31,23 @@ def instant_fault(name: str, microseconds: int, settings: Settings) -> Fault | N
         return Fault(f"/{name}", str(problem))
     if microseconds < instants.to_microseconds(settings.retention_floor):
         floor = settings.retention_floor.isoformat()
-        return Fault(f"/{name}", f"is older than the retention floor {floor} (DOXA_RETENTION_FLOOR)")
+        return Fault(
+            f"/{name}", f"is older than the retention floor {floor} (DOXA_RETENTION_FLOOR)"
+        )
     return None
+
+
+def stated_instant(ts: datetime | None, now: int, settings: Settings, faults: list[Fault]) -> int:
+    """The instant a row says it has, the server's where it says none; what is wrong goes to `faults`."""
+    if ts is None:
+        return now
+    if ts.tzinfo is None:
+        faults.append(Fault("/ts", "has no offset: add one, for example Z or +02:00"))
+        return now
+    microseconds = instants.to_microseconds(ts)
+    if fault := instant_fault("ts", microseconds, settings):
+        faults.append(fault)
+    return microseconds
 
 
 WHOLE_LIMIT = 2**63 - 1

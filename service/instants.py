@@ -19,7 +19,7 @@ _UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 
 
 def to_microseconds(instant: datetime) -> int:
-    """Microseconds since 1970 UTC of an aware datetime, exact also where UTC leaves years 1–9999."""
+    """Microseconds since 1970 UTC of an aware datetime, exact beyond the calendar's ends, too."""
     delta = instant - EPOCH
     return (delta.days * 86_400 + delta.seconds) * SECOND + delta.microseconds
 

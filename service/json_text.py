@@ -43,7 +43,7 @@ def encode(value: Any) -> str:
 
 
 def read_leniently(text: str) -> Any:
-    """Parses JSON, leaving a NotANumber where a number is impossible; ValueError for broken syntax."""
+    """Parses JSON, a NotANumber where a number is impossible; ValueError for broken syntax."""
     try:
         return json.loads(text, parse_constant=NotANumber, parse_float=_float, parse_int=_int)
     except RecursionError:
@@ -116,7 +116,7 @@ def _inspect_string(text: str, pointer: str, findings: Inspection) -> str:
 
 
 def escape(key: object) -> str:
-    """One token of a JSON pointer (RFC 6901); unpaired surrogates cannot be named and are replaced."""
+    """One token of a JSON pointer (RFC 6901); unpaired surrogates are replaced."""
     text = str(key).replace("~", "~0").replace("/", "~1")
     return _SURROGATE.sub(REPLACEMENT, text)
 

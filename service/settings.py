@@ -24,7 +24,9 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
     root_path: str = Field("", description="path prefix under which a proxy serves Doxa")
 
-    max_body_bytes: int = Field(16 * 2**20, ge=1024, description="request body, as sent and unpacked")
+    max_body_bytes: int = Field(
+        16 * 2**20, ge=1024, description="request body, as sent and unpacked"
+    )
     max_batch: int = Field(10_000, ge=1, description="items in one array or NDJSON body")
     max_nesting: int = Field(64, ge=4, le=200, description="depth of arrays and objects in JSON")
     max_string_chars: int = Field(2**20, ge=256, description="characters in one string")
@@ -36,10 +38,14 @@ class Settings(BaseSettings):
         datetime.fromisoformat("1970-01-01T00:00:00Z"),
         description="events and turns older than this instant are refused",
     )
-    shutdown_seconds: float = Field(5.0, gt=0, description="how long SIGTERM waits for open requests")
+    shutdown_seconds: float = Field(
+        5.0, gt=0, description="how long SIGTERM waits for open requests"
+    )
 
     audit_hour: int = Field(3, ge=0, le=23, description="hour of the nightly audit, agent's zone")
-    audit_sample: int = Field(50, ge=1, description="turns an audit draws a day, unless the agent says")
+    audit_sample: int = Field(
+        50, ge=1, description="turns an audit draws a day, unless the agent says"
+    )
     auditor_poll_seconds: float = Field(5.0, gt=0, description="how often requests are looked for")
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Both databases for every test that touches one: built by the migrations, copied from a template."""
+"""Both databases for every test that touches one: built by migrations, copied from a template."""
 
 import os
 import shutil

@@ -5,6 +5,7 @@ import hmac
 import ipaddress
 import threading
 import time
+from functools import lru_cache
 from typing import Annotated
 
 from fastapi import Depends
@@ -75,17 +76,23 @@ def _require_loopback_name(connection: HTTPConnection) -> None:
     browser of somebody on this machine.
     """
     host = connection.headers.get("host", "localhost")
-    name = host[: host.rfind("]") + 1] if host.startswith("[") else host.partition(":")[0]
-    if not is_loopback(name):
+    if not _names_this_machine(host):
         raise Forbidden(
-            f"Without keys Doxa answers to loopback names only, not to {name!r}. Make a key with "
+            f"Without keys Doxa answers to loopback names only, not to {host!r}. Make a key with "
             "`doxa keys create`."
         )
 
 
-async def _principal(connection: HTTPConnection) -> Principal:
+@lru_cache(maxsize=64)
+def _names_this_machine(host: str) -> bool:
+    name = host[: host.rfind("]") + 1] if host.startswith("[") else host.partition(":")[0]
+    return is_loopback(name)
+
+
+async def principal_of(connection: HTTPConnection) -> Principal:
+    """Who is asking, for this request."""
     keyring: Keyring = connection.app.state.keyring
     return await keyring.principal(connection)
 
 
-PrincipalDep = Annotated[Principal, Depends(_principal)]
+PrincipalDep = Annotated[Principal, Depends(principal_of)]

@@ -89,5 +89,8 @@ def revoke_key(session: Session, key_id: str, now: int) -> None:
         .values(revoked_at=now)
         .returning(ApiKey.key_id)
     ).first()
-    if found is None and session.scalar(select(ApiKey.key_id).where(ApiKey.key_id == key_id)) is None:
+    if (
+        found is None
+        and session.scalar(select(ApiKey.key_id).where(ApiKey.key_id == key_id)) is None
+    ):
         raise NotFound(f"There is no key {key_id!r}.")

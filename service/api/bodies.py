@@ -2,10 +2,11 @@
 
 import zlib
 from enum import Enum
+from typing import Any
 
 from starlette.requests import ClientDisconnect, Request
 
-from service.errors import TooLarge, Unreadable, UnsupportedMedia
+from service.errors import Fault, Malformed, TooLarge, Unreadable, UnsupportedMedia
 from service.settings import Settings
 
 
@@ -23,7 +24,27 @@ _KINDS = {
     "application/jsonl": BodyKind.LINES,
     "application/x-jsonlines": BodyKind.LINES,
 }
-_CHUNK = 64 * 1024
+BATCH_BODY: dict[str, Any] = {
+    "parameters": [
+        {
+            "name": "on_error",
+            "in": "query",
+            "schema": {"type": "string", "enum": ["skip"]},
+            "description": "store the good items of a batch and list the bad ones",
+        }
+    ],
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": {
+                    "anyOf": [{"type": "object"}, {"type": "array", "items": {"type": "object"}}]
+                }
+            },
+            "application/x-ndjson": {"schema": {"type": "string"}},
+        },
+    },
+}
 
 
 def body_kind(content_type: str | None) -> BodyKind:
@@ -43,6 +64,22 @@ def body_kind(content_type: str | None) -> BodyKind:
     if charset.replace("_", "-") not in ("utf-8", "utf8", "us-ascii"):
         raise UnsupportedMedia(f"charset={charset} is not taken: send UTF-8.")
     return kind
+
+
+def skips_bad_items(request: Request) -> bool:
+    """Whether the query says `on_error=skip`; Malformed for any other value or name."""
+    if not request.scope["query_string"]:
+        return False
+    unknown = sorted(set(request.query_params) - {"on_error"})
+    value = request.query_params.get("on_error")
+    if unknown or value != "skip":
+        fault = (
+            Fault(f"/query/{unknown[0]}", "is not a parameter here: only on_error=skip is")
+            if unknown
+            else Fault("/query/on_error", "must be skip, or left out")
+        )
+        raise Malformed(f"{fault.pointer} {fault.reason}.", errors=(fault,))
+    return True
 
 
 async def read_body(request: Request, settings: Settings) -> bytes:

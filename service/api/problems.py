@@ -59,7 +59,7 @@ def of_error(error: LedgerError) -> Response:
     headers = {}
     if error.retry_after_seconds is not None:
         headers["Retry-After"] = str(error.retry_after_seconds)
-    if error.status == 401:  # noqa: PLR2004
+    if error.status == 401:
         headers["WWW-Authenticate"] = "Bearer"
     return problem(
         error.status,
@@ -79,8 +79,10 @@ def _of_ledger_error(_request: Request, error: Exception) -> Response:
 def _of_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101
     detail = str(error.detail)
-    if error.status_code == 404:  # noqa: PLR2004
+    if error.status_code == 404:
         detail = f"There is nothing at {request.url.path}: the API is described at /docs."
+    if error.status_code == 413:
+        detail = "The body is larger than DOXA_MAX_BODY_BYTES allows."
     return problem(
         error.status_code,
         str(error.detail),
@@ -102,7 +104,8 @@ def _of_validation(_request: Request, error: Exception) -> Response:
     )
 
 
-def _of_surprise(_request: Request, error: Exception) -> Response:
+def of_surprise(_request: Request, error: Exception) -> Response:
+    """The problem of an error that nobody foresaw; logged, and told without its particulars."""
     _log.error("unexpected error", exc_info=error)
     return problem(500, LedgerError.title, "It was logged. The request may be sent again.")
 
@@ -112,7 +115,7 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(LedgerError, _of_ledger_error)
     app.add_exception_handler(HTTPException, _of_http_exception)
     app.add_exception_handler(RequestValidationError, _of_validation)
-    app.add_exception_handler(Exception, _of_surprise)
+    app.add_exception_handler(Exception, of_surprise)
 
 
 RESPONSES: dict[int | str, dict[str, Any]] = {

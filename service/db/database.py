@@ -9,7 +9,7 @@ from service.db.refusals import translated
 
 
 class Database:
-    """The two ways in: `write()` is one transaction that commits at its end, `read()` a snapshot."""
+    """The two ways in: `write()` is one transaction, `read()` a snapshot."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -26,9 +26,13 @@ class Database:
             with translated(), Session(self.writing, autoflush=False) as session, session.begin():
                 yield session
             return
-        with self._turnstile, translated():
-            with Session(self.writing, autoflush=False) as session, session.begin():
-                yield session
+        with (
+            self._turnstile,
+            translated(),
+            Session(self.writing, autoflush=False) as session,
+            session.begin(),
+        ):
+            yield session
 
     @contextmanager
     def read(self) -> Iterator[Session]:

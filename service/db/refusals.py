@@ -25,7 +25,9 @@ def translated() -> Iterator[None]:
             problem.connection_invalidated
         ):
             reason = str(origin).strip().splitlines()[0] if str(origin).strip() else "no answer"
-            raise Unavailable(f"The database did not take it ({reason}). Send it again.") from problem
+            raise Unavailable(
+                f"The database did not take it ({reason}). Send it again."
+            ) from problem
         raise
 
 

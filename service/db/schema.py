@@ -53,7 +53,7 @@ def installed_revision(engine: Engine) -> str | None:
 
 
 def migrate(engine: Engine, target: str = "head") -> None:
-    """Brings the schema to a revision, all of it in one transaction: killed half-way, nothing changed."""
+    """Brings the schema to a revision in one transaction: killed half-way, nothing changed."""
     config = alembic_config()
     try:
         with translated(), engine.begin() as connection:

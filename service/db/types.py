@@ -2,6 +2,7 @@
 
 from sqlalchemy import BigInteger, Double, Integer, LargeBinary, Text
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.types import TypeEngine
 
 # COLLATE "C": keys sort by code point on both, whatever the server's locale.
 KEY = Text().with_variant(postgresql.TEXT(collation="C"), "postgresql")
@@ -11,6 +12,6 @@ TEXT = Text()
 JSON_TEXT = Text()
 WHOLE = BigInteger().with_variant(Integer(), "sqlite")
 INSTANT = WHOLE  # microseconds since 1970 UTC (service.instants)
-REAL = Double().with_variant(sqlite.REAL(), "sqlite")
+REAL: TypeEngine[float] = Double().with_variant(sqlite.REAL(), "sqlite")
 TRUTH = Integer()  # 0 or 1: STRICT tables know no boolean
 BYTES = LargeBinary()

@@ -11,5 +11,5 @@ _INSERTS: dict[str, Callable[[Any], Any]] = {
 
 
 def insert_or(session: Session, model: type[DeclarativeBase]) -> Any:
-    """An INSERT that can say `on_conflict_do_nothing()` or `on_conflict_do_update(…)`, same on both."""
+    """An INSERT that knows `on_conflict_do_nothing()` and `on_conflict_do_update(…)`."""
     return _INSERTS[session.connection().dialect.name](model)

@@ -5,13 +5,13 @@ from fastapi import APIRouter, Header, Query
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from service.agents.authentication import PrincipalDep
+from service.agents.authentication import PrincipalDep, principal_of
 from service.agents.queries import chosen_agent, only_agent
-from service.api.bodies import BodyKind, body_kind, read_body
+from service.api.bodies import BATCH_BODY, BodyKind, body_kind, read_body, skips_bad_items
 from service.api.paging import After, Limit, decode_cursor, encode_cursor
 from service.api.problems import RESPONSES
 from service.api.responses import as_json
-from service.api.state import ClockDep, DatabaseDep, SettingsDep, state_of
+from service.api.state import DatabaseDep, state_of
 from service.db.database import Database
 from service.errors import Fault, Malformed, Unavailable
 from service.events.normalise import Intake, normalise
@@ -27,43 +27,22 @@ from service.principals import Principal, Scope
 router = APIRouter(prefix="/v1/events", tags=["events"], responses=RESPONSES)
 # A body this large is parsed in a thread, so that the loop goes on answering others.
 PARSE_IN_THREAD_BYTES = 2**20
-_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {
-                "schema": {
-                    "anyOf": [
-                        {"type": "object", "description": "one event"},
-                        {"type": "array", "items": {"type": "object"}},
-                    ]
-                }
-            },
-            "application/x-ndjson": {"schema": {"type": "string"}},
-        },
-    }
-}
 
 
-@router.post("", openapi_extra=_BODY, response_model=None)
-async def post_events(
-    request: Request,
-    principal: PrincipalDep,
-    database: DatabaseDep,
-    settings: SettingsDep,
-    clock: ClockDep,
-    on_error: Annotated[str | None, Query(pattern="^skip$")] = None,
-) -> Response:
+async def post_events(request: Request) -> Response:
     """Stores one event, an array, or NDJSON; answers after the commit."""
+    principal = await principal_of(request)
     principal.require(Scope.WRITE, Scope.AUDIT, Scope.OPERATE)
+    state = state_of(request)
     kind = body_kind(request.headers.get("content-type"))
-    body = await read_body(request, settings)
-    skip = on_error == "skip"
-    agent = DefaultAgent(database, principal)
-    intake = Intake(principal, settings, clock(), agent, own_log(principal), skips=skip)
+    body = await read_body(request, state.settings)
+    skip = skips_bad_items(request)
+    agent = DefaultAgent(state.database, principal)
+    intake = Intake(principal, state.settings, state.clock(), agent, own_log(principal), skip)
+    reader: BatchReader[EventIn, Event] = request.app.state.event_reader
 
     def read() -> Parsed[Event]:
-        return _reader(request).read(
+        return reader.read(
             body,
             lines=kind is BodyKind.LINES,
             normalise=lambda item, index, repaired: normalise(
@@ -76,6 +55,12 @@ async def post_events(
         raise refuse(parsed.bad, [], is_single=parsed.is_single)
     batch = EventBatch(parsed.rows, parsed.bad, skip and not parsed.is_single, parsed.is_single)
     return as_json(await writer_of(request).submit(batch))
+
+
+# FastAPI describes it here; it is served past FastAPI (service.api.ingest_path).
+router.add_api_route(
+    "", post_events, methods=["POST"], openapi_extra=BATCH_BODY, response_model=None
+)
 
 
 class DefaultAgent:
@@ -101,11 +86,6 @@ def writer_of(request: Request) -> Writer:
     return writer
 
 
-def _reader(request: Request) -> BatchReader[EventIn, Event]:
-    reader: BatchReader[EventIn, Event] = request.app.state.event_reader
-    return reader
-
-
 def instant_of(text: str | None, name: str) -> int | None:
     """An instant from a query parameter; Malformed names it."""
     if text is None:
@@ -118,7 +98,7 @@ def instant_of(text: str | None, name: str) -> int | None:
 
 
 def own_log(principal: Principal) -> Log:
-    """The log that a principal writes: its auditor's and its operator's words are not the agent's."""
+    """The log that a principal writes: what auditor and operator say is not the agent's."""
     speaks_as_agent = principal.is_local or Scope.WRITE in principal.scopes
     return Log.AGENT if speaks_as_agent else Log.AUDIT
 
@@ -193,4 +173,3 @@ async def stream_events(
         media_type="text/event-stream",
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
-

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
-from sqlalchemy import Table, select, tuple_
+from sqlalchemy import Table
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from service.db.bulk import upsert_rows
+from service.db.bulk import rows_by_key, upsert_rows
 from service.events.queries import events_of
 from service.events.schemas import Event
 
@@ -79,20 +79,8 @@ class Fold(Generic[State]):
     def _load(
         self, session: Session, subjects: Sequence[tuple[str, str]]
     ) -> dict[tuple[str, str], State]:
-        columns = self.table.columns
-        found: dict[tuple[str, str], State] = {}
-        for start in range(0, len(subjects), _CHUNK):
-            rows = session.execute(
-                select(*columns).where(
-                    tuple_(columns["agent_id"], self.key_column).in_(
-                        subjects[start : start + _CHUNK]
-                    )
-                )
-            )
-            for row in rows:
-                state = self.state_type(*row)
-                found[row[0], row[1]] = state
-        return found
+        rows = rows_by_key(session, self.table, self.key_column.key, subjects)
+        return {(row[0], row[1]): self.state_type(*row) for row in rows}
 
     def _history(
         self, session: Session, subjects: Sequence[tuple[str, str]]

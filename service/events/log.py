@@ -2,12 +2,25 @@
 
 from collections.abc import Iterable
 
-from sqlalchemy import select, tuple_
+from sqlalchemy import Table, bindparam, select, update
 from sqlalchemy.orm import Session
 
 from service.db.upserts import insert_or
 from service.events.vocabulary import Log
 from service.models import LogHead
+
+# On the table, not the model: these run in every commit, and the ORM would double their cost.
+_HEADS: Table = LogHead.__table__  # type: ignore[assignment]
+_SIZE = (
+    select(_HEADS.c.size)
+    .where(_HEADS.c.agent_id == bindparam("agent"), _HEADS.c.log == bindparam("name"))
+    .with_for_update()
+)
+_GROW = (
+    update(_HEADS)
+    .where(_HEADS.c.agent_id == bindparam("agent"), _HEADS.c.log == bindparam("name"))
+    .values(size=bindparam("length"))
+)
 
 
 class LogPositions:
@@ -31,21 +44,19 @@ class LogPositions:
         missing = [pair for pair in wanted if pair not in found]
         if missing:
             rows = [{"agent_id": agent, "log": log, "size": 0} for agent, log in missing]
-            self._session.execute(
-                insert_or(self._session, LogHead).on_conflict_do_nothing(), rows
-            )
-            found = self._read(wanted)
+            self._session.execute(insert_or(self._session, LogHead).on_conflict_do_nothing(), rows)
+            found |= self._read(missing)
         self._sizes.update(found)
         self._stored.update(found)
 
     def _read(self, pairs: list[tuple[str, str]]) -> dict[tuple[str, str], int]:
-        heads = self._session.execute(
-            select(LogHead.agent_id, LogHead.log, LogHead.size)
-            .where(tuple_(LogHead.agent_id, LogHead.log).in_(pairs))
-            .order_by(LogHead.agent_id, LogHead.log)
-            .with_for_update()
-        )
-        return {(agent, log): size for agent, log, size in heads}
+        connection = self._session.connection()
+        found = {}
+        for agent_id, log in pairs:
+            size = connection.scalar(_SIZE, {"agent": agent_id, "name": log})
+            if size is not None:
+                found[agent_id, log] = size
+        return found
 
     def take(self, agent_id: str, log: Log | str) -> int:
         """The next position of a log that was locked; dense from 1."""
@@ -61,17 +72,10 @@ class LogPositions:
     def store(self) -> None:
         """Writes the lengths of all logs that grew."""
         grown = [
-            {"agent_id": agent, "log": log, "size": size}
+            {"agent": agent, "name": log, "length": size}
             for (agent, log), size in self._sizes.items()
             if size != self._stored[agent, log]
         ]
         if grown:
-            statement = insert_or(self._session, LogHead)
-            self._session.execute(
-                statement.on_conflict_do_update(
-                    index_elements=[LogHead.agent_id, LogHead.log],
-                    set_={"size": statement.excluded.size},
-                ),
-                grown,
-            )
+            self._session.connection().execute(_GROW, grown)
             self._stored = dict(self._sizes)

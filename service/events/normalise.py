@@ -8,7 +8,7 @@ from typing import Any
 
 from scoring.labels import Label, label_confidence_mismatch
 from service import json_text
-from service.checks import amount_fault, id_fault, instant_fault
+from service.checks import amount_fault, id_fault, stated_instant
 from service.errors import Fault, Forbidden
 from service.events.schemas import Event, EventIn
 from service.events.vocabulary import (
@@ -21,7 +21,7 @@ from service.events.vocabulary import (
     OpportunitySource,
     ResolutionSource,
 )
-from service.instants import DAY, to_microseconds
+from service.instants import DAY
 from service.principals import Principal, Scope
 from service.settings import Settings
 
@@ -73,7 +73,7 @@ class Intake:
 def normalise(
     item: EventIn, intake: Intake, index: int, *, repaired: bool = False
 ) -> Event | list[Fault]:
-    """A checked event, or everything that is wrong with it; Forbidden for what the key may not say."""
+    """A checked event, or all that is wrong with it; Forbidden for what the key may not say."""
     faults: list[Fault] = []
     agent_id = item.agent_id if item.agent_id is not None else intake.default_agent()
     if agent_id is None:
@@ -81,14 +81,7 @@ def normalise(
     elif fault := id_fault("agent_id", agent_id, intake.settings):
         faults.append(fault)
     _check_fields(item, intake.settings, faults)
-    ts = intake.now
-    if item.ts is not None:
-        if item.ts.tzinfo is None:
-            faults.append(Fault("/ts", "has no offset: add one, for example Z or +02:00"))
-        else:
-            ts = to_microseconds(item.ts)
-            if fault := instant_fault("ts", ts, intake.settings):
-                faults.append(fault)
+    ts = stated_instant(item.ts, intake.now, intake.settings, faults)
     detail = item.detail or {}
     detail_text = json_text.encode(detail) if detail else "{}"
     _check_size(detail, detail_text, intake.settings, faults)
@@ -165,9 +158,7 @@ def _check_fields(item: EventIn, settings: Settings, faults: list[Fault]) -> Non
             faults.append(fault)
 
 
-def _check_size(
-    detail: dict[str, Any], text: str, settings: Settings, faults: list[Fault]
-) -> None:
+def _check_size(detail: dict[str, Any], text: str, settings: Settings, faults: list[Fault]) -> None:
     # The whole is an upper bound for its strings, and the count of brackets one for its depth.
     if len(text) <= settings.max_string_chars and (
         text.count("{") + text.count("[") < settings.max_nesting
@@ -190,28 +181,27 @@ def _check_type(item: EventIn, detail: dict[str, Any], faults: list[Fault]) -> l
                 )
             )
         return []
-    for name in rule.must:
-        if getattr(item, name) is None:
-            faults.append(Fault(f"/{name}", f"is missing: {item.event} must carry it"))
-    for name in rule.must_detail:
-        if detail.get(name) is None:
-            faults.append(Fault(f"/detail/{name}", f"is missing: {item.event} must carry it"))
+    if rule.must or rule.must_detail:
+        _check_musts(item, detail, rule, faults)
     if not _PROJECTED_DETAIL.isdisjoint(detail):
         _check_detail(item.event, detail, faults)
     flags: list[str] = []
-    for name in rule.should_detail:
-        if detail.get(name) is None:
-            flags.append(Flag.INCOMPLETE)
-            break
-    else:
-        if any([getattr(item, name) is None for name in rule.should]):
-            flags.append(Flag.INCOMPLETE)
+    if None in map(detail.get, rule.should_detail) or (
+        rule.should and any(getattr(item, name) is None for name in rule.should)
+    ):
+        flags.append(Flag.INCOMPLETE)
     if item.label_to is None:
         if item.event == EventType.BELIEF_CREATED:
             flags.append(Flag.UNLABELLED)
     elif not faults and label_confidence_mismatch(Label(item.label_to), item.confidence):
         flags.append(Flag.LABEL_CONFIDENCE_MISMATCH)
     return flags
+
+
+def _check_musts(item: EventIn, detail: dict[str, Any], rule: _Rule, faults: list[Fault]) -> None:
+    missing = [f"/{name}" for name in rule.must if getattr(item, name) is None]
+    missing += [f"/detail/{name}" for name in rule.must_detail if detail.get(name) is None]
+    faults.extend(Fault(place, f"is missing: {item.event} must carry it") for place in missing)
 
 
 def _check_detail(event: str, detail: dict[str, Any], faults: list[Fault]) -> None:

@@ -1,4 +1,4 @@
-"""A request body into checked events: one fast pass, and a slow one that explains what was wrong."""
+"""A request body into checked rows: one fast pass, and a slow one that explains the faults."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -115,7 +115,9 @@ class BatchReader(Generic[Item, Row]):
         try:
             text = body.decode()
         except UnicodeDecodeError as problem:
-            raise Malformed(f"The body is not UTF-8 at byte {problem.start}: encode it so.") from None
+            raise Malformed(
+                f"The body is not UTF-8 at byte {problem.start}: encode it so."
+            ) from None
         if lines:
             pieces = [line for line in text.split("\n") if line.strip()]
             self._check_count(len(pieces))
@@ -184,7 +186,6 @@ def _place(parsed: Parsed[Row], index: int, outcome: Row | list[Fault]) -> None:
 
 def refuse(bad: list[BadItem], conflicts: list[BadItem], *, is_single: bool) -> LedgerError:
     """The error for an all-or-nothing batch: malformed items outrank conflicts, both are listed."""
-
 
     ranked = bad + conflicts
     errors = tuple(

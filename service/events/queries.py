@@ -98,11 +98,9 @@ def following_events(
 
 def log_sizes(session: Session, agent_id: str) -> dict[str, int]:
     """The lengths of an agent's two logs."""
-    rows = session.execute(
-        select(LogHead.log, LogHead.size).where(LogHead.agent_id == agent_id)
-    )
-    sizes: dict[str, int] = {log: 0 for log in Log}
-    sizes.update({log: size for log, size in rows})
+    rows = session.execute(select(LogHead.log, LogHead.size).where(LogHead.agent_id == agent_id))
+    sizes: dict[str, int] = dict.fromkeys(Log, 0)
+    sizes.update(dict(rows.tuples().all()))
     return sizes
 
 

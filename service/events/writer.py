@@ -4,7 +4,7 @@ import asyncio
 import queue
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sqlalchemy.orm import Session
@@ -26,9 +26,13 @@ class Job(Protocol):
     """Something to be done in the writer's transaction."""
 
     @property
-    def logs(self) -> Iterable[tuple[str, str]]: ...
+    def logs(self) -> Iterable[tuple[str, str]]:
+        """The logs that must be locked."""
+
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """How many items it holds."""
+
     def run(self, session: Session, positions: LogPositions) -> Any:
         """Does it; what it raises goes to the caller, and only this job is rolled back."""
 
@@ -159,20 +163,31 @@ class Writer:
             items += following.job.size
         return group, False
 
-    def _commit(self, group: list[_Pending]) -> None:
+    def _commit(self, group: list[_Pending], *, carefully: bool = False) -> None:
         logs = {pair for pending in group for pair in pending.job.logs}
         agents = {agent_id for agent_id, _ in logs}
+        batches = [(p, p.job) for p in group if isinstance(p.job, EventBatch)]
         try:
             with self._database.write() as session:
                 positions = LogPositions(session)
                 positions.lock(logs)
                 if unknown := agents - self._known_agents:
                     ensure_agents(session, unknown, self._clock())
-                self._append_batches(session, positions, group)
+                append_batches = self._append_new if carefully else self._append_all
+                append_batches(session, positions, batches)
                 for pending in group:
                     if not isinstance(pending.job, EventBatch):
                         self._run(session, positions, pending, pending.job)
                 positions.store()
+        except AlreadyRecorded as problem:
+            if carefully:
+                self._fail(group, problem)
+                return
+            # Rare: only now is it worth asking which ids are taken, and to begin anew.
+            for pending in group:
+                pending.result = pending.problem = None
+            self._commit(group, carefully=True)
+            return
         except Exception as problem:  # noqa: BLE001 - the thread outlives any failure, and callers are told
             self._fail(group, problem)
             return
@@ -191,23 +206,15 @@ class Writer:
         for pending in group:
             pending.result, pending.problem = None, problem
 
-    def _append_batches(
-        self, session: Session, positions: LogPositions, group: Sequence[_Pending]
+    def _append_all(
+        self,
+        session: Session,
+        positions: LogPositions,
+        batches: Sequence[tuple[_Pending, EventBatch]],
     ) -> None:
-        batches = [(p, p.job) for p in group if isinstance(p.job, EventBatch)]
         events = [event for _, batch in batches for event in batch.events]
-        if not events:
-            for pending, batch in batches:
-                pending.result = _accepted(batch, len(batch.events), 0, [])
-            return
-        try:
-            with session.begin_nested():
-                append(session, positions, events, self._projectors)
-        except AlreadyRecorded:
-            # Rare: only now is it worth asking which ids are taken.
-            positions.restart()
-            self._append_new(session, positions, batches)
-            return
+        if events:
+            append(session, positions, events, self._projectors)
         for pending, batch in batches:
             pending.result = _accepted(batch, len(batch.events), 0, [])
 
@@ -224,17 +231,13 @@ class Writer:
             if found.conflicts and not batch.skip:
                 pending.problem = refuse(batch.bad, found.conflicts, is_single=batch.is_single)
                 continue
-            pending.result = _accepted(
-                batch, len(found.fresh), found.duplicates, found.conflicts
-            )
+            pending.result = _accepted(batch, len(found.fresh), found.duplicates, found.conflicts)
             fresh.extend(found.fresh)
             seen.update({(e.agent_id, e.log, e.event_id): e for e in found.fresh})
         if fresh:
             append(session, positions, fresh, self._projectors)
 
-    def _run(
-        self, session: Session, positions: LogPositions, pending: _Pending, job: Job
-    ) -> None:
+    def _run(self, session: Session, positions: LogPositions, pending: _Pending, job: Job) -> None:
         positions.store()
         try:
             with session.begin_nested():

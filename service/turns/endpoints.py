@@ -6,13 +6,13 @@ from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.agents.authentication import PrincipalDep
+from service.agents.authentication import PrincipalDep, principal_of
 from service.agents.queries import chosen_agent
-from service.api.bodies import BodyKind, body_kind, read_body
+from service.api.bodies import BATCH_BODY, BodyKind, body_kind, read_body, skips_bad_items
 from service.api.paging import After, Limit, decode_cursor, encode_cursor
 from service.api.problems import RESPONSES
 from service.api.responses import as_json
-from service.api.state import ClockDep, DatabaseDep, SettingsDep
+from service.api.state import DatabaseDep, state_of
 from service.errors import NotFound
 from service.events.endpoints import (
     PARSE_IN_THREAD_BYTES,
@@ -29,41 +29,18 @@ from service.turns.operations import TurnBatch
 from service.turns.schemas import TurnIn, TurnRow
 
 router = APIRouter(prefix="/v1", tags=["turns"], responses=RESPONSES)
-_BODY = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {
-                "schema": {
-                    "anyOf": [
-                        {"type": "object", "description": "one turn"},
-                        {"type": "array", "items": {"type": "object"}},
-                    ]
-                }
-            },
-            "application/x-ndjson": {"schema": {"type": "string"}},
-        },
-    }
-}
 
 
-@router.post("/turns", openapi_extra=_BODY, response_model=None)
-async def post_turns(
-    request: Request,
-    principal: PrincipalDep,
-    database: DatabaseDep,
-    settings: SettingsDep,
-    clock: ClockDep,
-    on_error: Annotated[str | None, Query(pattern="^skip$")] = None,
-) -> Response:
+async def post_turns(request: Request) -> Response:
     """Stores one turn, an array, or NDJSON; answers after the commit."""
+    principal = await principal_of(request)
     principal.require(Scope.WRITE, Scope.OPERATE)
+    state = state_of(request)
     kind = body_kind(request.headers.get("content-type"))
-    body = await read_body(request, settings)
-    skip = on_error == "skip"
-    intake = TurnIntake(
-        principal, settings, clock(), DefaultAgent(database, principal), skips=skip
-    )
+    body = await read_body(request, state.settings)
+    skip = skips_bad_items(request)
+    agent = DefaultAgent(state.database, principal)
+    intake = TurnIntake(principal, state.settings, state.clock(), agent, skip)
     reader: BatchReader[TurnIn, TurnRow] = request.app.state.turn_reader
 
     def read() -> Parsed[TurnRow]:
@@ -80,6 +57,12 @@ async def post_turns(
         raise refuse(parsed.bad, [], is_single=parsed.is_single)
     batch = TurnBatch(parsed.rows, parsed.bad, skip and not parsed.is_single, parsed.is_single)
     return as_json(await writer_of(request).submit(batch))
+
+
+# FastAPI describes it here; it is served past FastAPI (service.api.ingest_path).
+router.add_api_route(
+    "/turns", post_turns, methods=["POST"], openapi_extra=BATCH_BODY, response_model=None
+)
 
 
 @router.get("/turns", response_model=None)
@@ -127,9 +110,7 @@ def read_turn(
         body: dict[str, Any] = msgspec.to_builtins(queries.turn_out(turn))
         body.update(queries.payload_of(turn))
         body["payload_removed"] = turn.payload is None
-        body["events"] = queries.events_of_turn(
-            session, agent_id, turn_id, visible_log(principal)
-        )
+        body["events"] = queries.events_of_turn(session, agent_id, turn_id, visible_log(principal))
     return as_json(body)
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from scoring.labels import Label
 from service import json_text
-from service.checks import amount_fault, id_fault, instant_fault
+from service.checks import amount_fault, id_fault, stated_instant
 from service.errors import Fault, Forbidden
 from service.events.vocabulary import Flag
-from service.instants import DAY, to_microseconds
+from service.instants import DAY
 from service.principals import Principal
 from service.settings import Settings
 from service.turns.schemas import TurnIn, TurnRow
@@ -45,7 +45,7 @@ def normalise_turn(
         if value is not None and (fault := id_fault(name, value, intake.settings)):
             faults.append(fault)
     faults.extend(f for n in _AMOUNTS if (f := amount_fault(n, getattr(item, n))))
-    ts = _instant(item, intake, faults)
+    ts = stated_instant(item.ts, intake.now, intake.settings, faults)
     payload: dict[str, Any] = {
         "inputs": item.inputs,
         "output": item.output,
@@ -72,18 +72,6 @@ def normalise_turn(
         item.commit_sha, payload, payload_text, item.input_tokens, item.output_tokens,
         item.cost_usd, item.latency_ms, list(flags), index,
     )  # fmt: skip
-
-
-def _instant(item: TurnIn, intake: TurnIntake, faults: list[Fault]) -> int:
-    if item.ts is None:
-        return intake.now
-    if item.ts.tzinfo is None:
-        faults.append(Fault("/ts", "has no offset: add one, for example Z or +02:00"))
-        return intake.now
-    ts = to_microseconds(item.ts)
-    if fault := instant_fault("ts", ts, intake.settings):
-        faults.append(fault)
-    return ts
 
 
 def _check_parts(item: TurnIn, faults: list[Fault]) -> None:

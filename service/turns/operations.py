@@ -62,7 +62,9 @@ class TurnBatch:
             if is_same:
                 duplicates += 1
             else:
-                reason = f"turn_id {turn.turn_id!r} is recorded with other content: a turn is write-once"
+                reason = (
+                    f"turn_id {turn.turn_id!r} is recorded with other content: a turn is write-once"
+                )
                 conflicts.append(BadItem(turn.index, (Fault("/turn_id", reason),)))
         if conflicts and not self.skip:
             raise refuse(self.bad, conflicts, is_single=self.is_single)
@@ -71,7 +73,11 @@ class TurnBatch:
         return Accepted(
             len(mine),
             duplicates,
-            [Rejection(b.index, fault.pointer, fault.reason) for b in rejected for fault in b.faults],
+            [
+                Rejection(b.index, fault.pointer, fault.reason)
+                for b in rejected
+                for fault in b.faults
+            ],
         )
 
 

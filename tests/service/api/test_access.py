@@ -51,7 +51,9 @@ def test_a_writing_key_speaks_of_its_agent_only(
     assert client.get("/v1/events", headers=keys["read"]).json()["items"][0]["agent_id"] == "a"
 
 
-@pytest.mark.parametrize("path", ["/v1/events", "/v1/turns", "/v1/sessions", "/v1/keys", "/metrics"])
+@pytest.mark.parametrize(
+    "path", ["/v1/events", "/v1/turns", "/v1/sessions", "/v1/keys", "/metrics"]
+)
 def test_a_writing_key_reads_neither_events_nor_keys(
     client: httpx.Client, keys: dict[str, dict[str, str]], path: str
 ) -> None:
@@ -62,7 +64,9 @@ def test_a_reading_key_writes_nothing(
     client: httpx.Client, keys: dict[str, dict[str, str]]
 ) -> None:
     assert client.post("/v1/events", json=EVENT, headers=keys["read"]).status_code == 403
-    assert client.post("/v1/agents", json={"agent_id": "b"}, headers=keys["read"]).status_code == 403
+    assert (
+        client.post("/v1/agents", json={"agent_id": "b"}, headers=keys["read"]).status_code == 403
+    )
     assert client.get("/v1/agents", headers=keys["read"]).status_code == 200
 
 
@@ -72,7 +76,11 @@ def test_an_operator_reports_and_an_auditor_counts(
     report = EVENT | {"event": "operator.reported", "detail": {"text": "it lied"}}
     assert client.post("/v1/events", json=report, headers=keys["operate"]).status_code == 200
     assert client.post("/v1/events", json=report, headers=keys["write"]).status_code == 403
-    seen = EVENT | {"event": "opportunity.detected", "turn_id": "t", "detail": {"source": "auditor"}}
+    seen = EVENT | {
+        "event": "opportunity.detected",
+        "turn_id": "t",
+        "detail": {"source": "auditor"},
+    }
     assert client.post("/v1/events", json=seen, headers=keys["audit"]).status_code == 200
     stored = client.get("/v1/events", headers=keys["read"]).json()["items"]
     assert {e["log"] for e in stored} == {"audit"}

@@ -33,7 +33,8 @@ def test_the_same_event_again_is_a_duplicate_and_changes_nothing(client: httpx.C
     before = events(client)
     again = client.post(
         "/v1/events",
-        content=json.dumps(EVENT | {"ts": "2026-10-03T14:00:00+02:00"})[:-1] + ', "confidence": 0.90}',
+        content=json.dumps(EVENT | {"ts": "2026-10-03T14:00:00+02:00"})[:-1]
+        + ', "confidence": 0.90}',
         headers={"Content-Type": "application/json"},
     )
     assert again.json() == {"accepted": 0, "duplicates": 1, "rejected": []}
@@ -163,7 +164,9 @@ def test_another_process_that_writes_is_waited_for(
 
     def hold() -> None:
         with database.write() as session:
-            session.execute(LogHead.__table__.insert(), {"agent_id": "z", "log": "audit", "size": 1})
+            session.execute(
+                LogHead.__table__.insert(), {"agent_id": "z", "log": "audit", "size": 1}
+            )
             holding.set()
             release.wait(10)
 

@@ -13,7 +13,9 @@ TURN: dict[str, Any] = {
     "model": "gpt-4o",
     "inputs": [{"role": "user", "content": "is the disk\x00 full?"}],
     "retrieved": [{"id": "m1", "content": "the disk was full", "label": "remember"}],
-    "tool_calls": [{"name": "df", "arguments": {"path": "/"}, "result": {"used": 0.97, "n": 2**70}}],
+    "tool_calls": [
+        {"name": "df", "arguments": {"path": "/"}, "result": {"used": 0.97, "n": 2**70}}
+    ],
     "output": "The disk is 97 % full.\nIt probably filled up overnight.",
     "input_tokens": 812,
 }
@@ -48,7 +50,10 @@ def test_events_of_a_turn_stand_beside_it_in_their_order(client: httpx.Client) -
             base | {"event": "x.first", "ts": "2026-10-03T12:00:01Z"},
         ],
     )
-    assert [e["event"] for e in client.get("/v1/turns/t").json()["events"]] == ["x.first", "x.second"]
+    assert [e["event"] for e in client.get("/v1/turns/t").json()["events"]] == [
+        "x.first",
+        "x.second",
+    ]
 
 
 def test_bad_parts_are_named(client: httpx.Client) -> None:

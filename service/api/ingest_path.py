@@ -1,0 +1,45 @@
+"""The short way in: ingesting requests go past the framework's middleware and routing.
+
+Measured with single events on 64 connections: matching, dependencies and five layers of middleware
+cost three times what Doxa does with the event. The endpoints are the same functions that FastAPI
+describes in the OpenAPI document.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+
+from fastapi import FastAPI
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from service.api import problems
+from service.errors import LedgerError
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+class Doxa(FastAPI):
+    """FastAPI, but for the paths in `ingest`, which answer POST themselves."""
+
+    ingest: Mapping[str, Endpoint] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """One request."""
+        if scope["type"] == "http" and scope["method"] == "POST":
+            path = scope["path"]
+            endpoint = self.ingest.get(path) or self.ingest.get(path.removeprefix(self.root_path))
+            if endpoint is not None:
+                scope["app"] = self
+                response = await _answer(endpoint, Request(scope, receive))
+                await response(scope, receive, send)
+                return
+        await super().__call__(scope, receive, send)
+
+
+async def _answer(endpoint: Endpoint, request: Request) -> Response:
+    try:
+        return await endpoint(request)
+    except LedgerError as refusal:
+        return problems.of_error(refusal)
+    except Exception as surprise:  # noqa: BLE001 - the edge: a caller is owed an answer
+        return problems.of_surprise(request, surprise)
