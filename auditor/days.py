@@ -1,6 +1,6 @@
 """Which days of an agent have turns, and which of them no run has read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 from zoneinfo import ZoneInfo
 
@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from service.audits.days import day_of, day_window
+from service.audits.vocabulary import RunState
 from service.instants import EARLIEST, LATEST
 from service.models import AuditRun, Turn
 
@@ -53,13 +54,21 @@ def latest_days_with_turns(
     return found[::-1]
 
 
-def unaudited(session: Session, agent_id: str, zone: ZoneInfo, days: Sequence[date]) -> list[date]:
-    """Those of the days whose run was not begun, or not ended."""
-    ended = set(
-        session.execute(
+def unaudited(
+    session: Session,
+    agent_id: str,
+    zone: ZoneInfo,
+    days: Sequence[date],
+    *,
+    ended: Collection[RunState] = (RunState.DONE, RunState.PARTIAL),
+) -> list[date]:
+    """Those of the days that have no run in one of the `ended` states."""
+    windows = {
+        (since, until)
+        for since, until in session.execute(
             select(AuditRun.window_from, AuditRun.window_until).where(
-                AuditRun.agent_id == agent_id, AuditRun.finished_at.is_not(None)
+                AuditRun.agent_id == agent_id, AuditRun.state.in_([str(state) for state in ended])
             )
         )
-    )
-    return [day for day in days if day_window(day, zone) not in ended]
+    }
+    return [day for day in days if day_window(day, zone) not in windows]

@@ -78,7 +78,8 @@ def days_of(
 ) -> list[date]:
     """The days to audit, oldest first; ConfigurationError names those that have turns instead."""
     if period.all_days:
-        return unaudited(session, agent_id, zone, list(days_with_turns(session, agent_id, zone)))
+        days = list(days_with_turns(session, agent_id, zone))
+        return unaudited(session, agent_id, zone, days, ended=(RunState.DONE,))
     if period.since is not None and period.until is not None:
         since, until = day_start(period.since, zone), day_start(period.until, zone)
         days = list(days_with_turns(session, agent_id, zone, since, until))
@@ -178,12 +179,13 @@ def _now() -> int:
 
 @dataclass(slots=True)
 class Account:
-    """What became of the days that were asked for; `busy` and `passed` say why by day."""
+    """What became of the days asked for: why one was `busy` or `passed`, which had no budget left."""
 
     agent_id: str
     audited: list[DayOutcome] = field(default_factory=list)
     busy: dict[date, str] = field(default_factory=dict)
     passed: dict[date, str] = field(default_factory=dict)
+    unbegun: list[date] = field(default_factory=list)
 
     @property
     def exit_code(self) -> int:
@@ -194,7 +196,7 @@ class Account:
             one.audit.state == RunState.DONE and not one.audit.turns[TurnState.FAILED]
             for one in self.audited
         )
-        return 0 if whole else EXIT_INCOMPLETE
+        return 0 if whole and not self.unbegun else EXIT_INCOMPLETE
 
 
 def _audit(
@@ -213,7 +215,12 @@ def _audit(
     with _progress_bar(len(days)) as show:
         auditor = Auditor(database, builtin_method(), _now, settings.audit_sample, on_progress=show)
         for day in days:
-            _audit_day(auditor, account, day, _left(options, began))
+            left = _left(options, began)
+            if account.audited and left.budget_minutes == 0:
+                # Begun without a minute left, a run would draw and read nothing.
+                account.unbegun.append(day)
+                continue
+            _audit_day(auditor, account, day, left)
     if day_of(_now(), zone) in days:
         typer.echo(
             "Today is not over: what still comes is drawn from as late, in the next day's run.",
@@ -278,6 +285,8 @@ def _progress_bar(days: int) -> Iterator[Callable[[audit_run.Progress], None]]:
 def _show(account: Account, *, as_json: bool) -> None:
     for day, reason in (*account.busy.items(), *account.passed.items()):
         typer.echo(f"{day}: {reason}", err=True)
+    if account.unbegun:
+        typer.echo(f"{len(account.unbegun)} days were not begun: the budget is spent.", err=True)
     if as_json:
         typer.echo(
             json.dumps(
@@ -289,6 +298,7 @@ def _show(account: Account, *, as_json: bool) -> None:
                     ],
                     "busy": {str(day): reason for day, reason in account.busy.items()},
                     "passed": {str(day): reason for day, reason in account.passed.items()},
+                    "unbegun": [str(day) for day in account.unbegun],
                 }
             )
         )

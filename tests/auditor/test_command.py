@@ -56,9 +56,15 @@ def test_a_day_is_audited_and_shown_with_the_methods_caveat(
 def test_a_spent_budget_exits_1_and_a_live_run_exits_3(
     database: Database, database_url: str
 ) -> None:
-    record_turns(database, [a_turn(ts=NOON - 400 * DAY) for _ in range(4)])
-    partial = run(database_url, "--from", "2025-08-01", "--until", "2025-10-01", "--minutes", "0")
+    record_turns(database, [a_turn(ts=NOON - n * DAY) for n in (400, 400, 399)])
+    period = ("--from", "2025-08-01", "--until", "2025-10-01")
+    partial = run(database_url, *period, "--minutes", "0")
     assert partial.returncode == 1, partial.stderr
+    assert "1 days were not begun" in partial.stderr
+    assert [one.state for one in runs(database)] == ["partial"]
+    whole = run(database_url, "--all")
+    assert whole.returncode == 0, whole.stderr
+    assert [one.state for one in runs(database)] == ["done", "done"]
     with database.write() as session:
         session.execute(
             text("UPDATE audit_runs SET state = 'running', heartbeat_at = :far"),
