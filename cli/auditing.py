@@ -179,7 +179,7 @@ def _now() -> int:
 
 @dataclass(slots=True)
 class Account:
-    """What became of the days asked for: why one was `busy` or `passed`, which had no budget left."""
+    """What became of the days asked for; `unbegun` are those with no budget left."""
 
     agent_id: str
     audited: list[DayOutcome] = field(default_factory=list)
