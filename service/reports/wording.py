@@ -35,6 +35,11 @@ def number(value: float | None, unit: str) -> str:
 
 def _percent(value: float) -> str:
     share = 100 * value
+    # Rounded, some would read as none, or most as all.
+    if 0 < share < 0.05:
+        return "<0.1"
+    if 99.95 <= share < 100:
+        return ">99.9"
     # One digit more where a whole per cent would hide it.
     digits = 1 if 0 < share < 9.95 or 99 < share < 100 else 0
     return _short(f"{share:.{digits}f}")

@@ -108,8 +108,8 @@ def test_numbers_are_said_with_what_they_rest_on() -> None:
     assert number(1204.4, "count") == "1,204"
     assert number(0.0831, "score") == "0.083"
     # What is not all must not be said to be all, nor what is something to be nothing.
-    assert number(0.9996, "ratio") == "99.9\u00a0%"
-    assert number(0.0004, "ratio") == "0.1\u00a0%"
+    assert number(0.9996, "ratio") == ">99.9\u00a0%"
+    assert number(0.0004, "ratio") == "<0.1\u00a0%"
 
 
 def test_a_week_without_a_value_is_a_gap_in_the_line_and_no_zero() -> None:

@@ -118,7 +118,7 @@ def test_the_weeks_before_make_the_line(week: RecordBuilder) -> None:
     assert later["revision"]["sparkline"] == [None, None, pytest.approx(1 / 3), None]
     assert later["revision"]["previous"] == pytest.approx(1 / 3)
     assert later["revision"]["value"] is None
-    assert later["contradictions"]["sparkline"] == [None, 1, 2, 2]
+    assert later["contradictions"]["sparkline"] == [1, 1, 2, 2]
 
 
 def test_the_week_begins_in_the_agents_zone(record: RecordBuilder) -> None:
