@@ -38,7 +38,7 @@ def instant_fault(name: str, microseconds: int, settings: Settings) -> Fault | N
 
 
 def stated_instant(ts: datetime | None, now: int, settings: Settings, faults: list[Fault]) -> int:
-    """The instant a row says it has, the server's where it says none; what is wrong goes to `faults`."""
+    """The instant a row says it has, or the server's; what is wrong with it goes to `faults`."""
     if ts is None:
         return now
     if ts.tzinfo is None:

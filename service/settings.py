@@ -30,7 +30,7 @@ class Settings(BaseSettings):
     max_batch: int = Field(10_000, ge=1, description="items in one array or NDJSON body")
     max_nesting: int = Field(64, ge=4, le=200, description="depth of arrays and objects in JSON")
     max_string_chars: int = Field(2**20, ge=256, description="characters in one string")
-    max_id_chars: int = Field(256, ge=16, le=1024, description="characters in an id or a name")
+    max_id_chars: int = Field(256, ge=16, le=256, description="characters in an id or a name")
     max_pending_items: int = Field(
         200_000, ge=1, description="items waiting for a commit before new ones get 503"
     )

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from service.api import problems
-from service.errors import LedgerError
+from service.errors import Fault, LedgerError, Malformed
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -25,6 +25,9 @@ class Doxa(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
+        if scope["type"] == "http" and (b"%00" in scope["query_string"] or "\0" in scope["path"]):
+            await problems.of_error(_nul())(scope, receive, send)
+            return
         if scope["type"] == "http" and scope["method"] == "POST":
             path = scope["path"]
             endpoint = self.ingest.get(path) or self.ingest.get(path.removeprefix(self.root_path))
@@ -34,6 +37,12 @@ class Doxa(FastAPI):
                 await response(scope, receive, send)
                 return
         await super().__call__(scope, receive, send)
+
+
+def _nul() -> Malformed:
+    """U+0000 stands in no id and no name, and PostgreSQL would fail on it: refused everywhere."""
+    fault = Fault("/query", "holds U+0000 (%00): remove it")
+    return Malformed("The address holds U+0000.", errors=(fault,))
 
 
 async def _answer(endpoint: Endpoint, request: Request) -> Response:

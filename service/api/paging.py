@@ -21,12 +21,21 @@ def encode_cursor(place: tuple[Any, ...] | None) -> str | None:
 
 
 def decode_cursor(cursor: str | None, kind: Any) -> Any:
-    """The place in a cursor, checked to be of the tuple type `kind`; Malformed for any other text."""
+    """The place in a cursor, of the tuple type `kind`; Malformed for any other text."""
     if cursor is None:
         return None
     try:
         padded = cursor + "=" * (-len(cursor) % 4)
-        return msgspec.json.decode(base64.b64decode(padded, b"-_", validate=True), type=kind)
+        place = msgspec.json.decode(base64.b64decode(padded, b"-_", validate=True), type=kind)
     except (msgspec.MsgspecError, binascii.Error, ValueError):
+        place = None
+    if place is None or not all(map(_can_be_asked, place)):
         fault = Fault("/query/after", "is no cursor: use the `next` of the page before, unchanged")
-        raise Malformed("The cursor was not made here.", errors=(fault,)) from None
+        raise Malformed("The cursor was not made here.", errors=(fault,))
+    return place
+
+
+def _can_be_asked(value: object) -> bool:
+    if isinstance(value, int):
+        return -(2**63) <= value < 2**63
+    return not isinstance(value, str) or "\x00" not in value

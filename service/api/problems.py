@@ -27,7 +27,7 @@ def problem(
     errors: tuple[Fault, ...] = (),
     headers: dict[str, str] | None = None,
 ) -> Response:
-    """One problem document; of very many faults the first thousand are listed, and the rest counted."""
+    """One problem document; of very many faults the first thousand are listed, the rest counted."""
     body: dict[str, Any] = {"type": type_, "title": title, "status": status, "detail": detail}
     if errors:
         body["errors"] = [{"pointer": e.pointer, "reason": e.reason} for e in errors[:MAX_LISTED]]

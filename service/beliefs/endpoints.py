@@ -8,11 +8,12 @@ from scoring.labels import Label
 from service.agents.authentication import PrincipalDep
 from service.agents.queries import chosen_agent, only_agent
 from service.api.paging import After, Limit, decode_cursor, encode_cursor
+from service.api.parameters import IdPath, IdQuery, Place
 from service.api.problems import RESPONSES
 from service.api.responses import as_json
 from service.api.state import DatabaseDep
 from service.beliefs import queries
-from service.beliefs.schemas import BeliefHistoryOut, IdPath, IdQuery, Place
+from service.beliefs.schemas import BeliefHistoryOut
 from service.errors import NotFound
 from service.events.endpoints import visible_log
 from service.events.queries import EventFilter, newest_events

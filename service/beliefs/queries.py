@@ -10,7 +10,8 @@ from sqlalchemy.orm import Session
 
 from scoring.labels import Label
 from service import json_text
-from service.beliefs.schemas import BeliefOut, NeighbourOut, Place, VersionOut
+from service.api.parameters import Place
+from service.beliefs.schemas import BeliefOut, NeighbourOut, VersionOut
 from service.events.vocabulary import Log
 from service.instants import format_instant
 from service.models import Belief, BeliefVersion

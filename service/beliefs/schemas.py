@@ -1,27 +1,8 @@
-"""Wire shapes of beliefs, and the ids and places by which the ledger is read."""
-
-from typing import Annotated
+"""Wire shapes of beliefs."""
 
 import msgspec
-from fastapi import Path, Query
-from pydantic import AfterValidator
 
 from service.events.schemas import EventOut
-
-
-def _without_nul(text: str | None) -> str | None:
-    if text is not None and "\x00" in text:
-        raise ValueError("holds U+0000, which stands in no id: remove it")
-    return text
-
-
-IdQuery = Annotated[str | None, Query(max_length=1024), AfterValidator(_without_nul)]
-# `:path` in the routes, as an id may hold a slash.
-IdPath = Annotated[str, Path(max_length=1024), AfterValidator(_without_nul)]
-Instant = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-Id = Annotated[str, msgspec.Meta(pattern="^[^\\x00]*$")]
-# Where a page ends: an instant, the agent, and the row's own id.
-Place = tuple[Instant, Id, Id]
 
 
 class BeliefOut(msgspec.Struct):

@@ -6,11 +6,11 @@ from starlette.responses import Response
 from service.agents.authentication import PrincipalDep
 from service.agents.queries import chosen_agent
 from service.api.paging import After, Limit, decode_cursor, encode_cursor
+from service.api.parameters import IdPath, IdQuery, Place
 from service.api.problems import RESPONSES
 from service.api.responses import as_json
 from service.api.state import DatabaseDep
 from service.beliefs.endpoints import LEDGER_READERS, history, listed_agent
-from service.beliefs.schemas import IdPath, IdQuery, Place
 from service.contradictions import queries
 from service.contradictions.projection import ContradictionState
 from service.contradictions.schemas import ContradictionHistoryOut

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, select, tuple_
 from sqlalchemy.orm import Session
 
+from service.api.parameters import Place
 from service.beliefs.queries import format_or_none, raw
-from service.beliefs.schemas import Place
 from service.contradictions.projection import ContradictionState
 from service.contradictions.schemas import ContradictionOut
 from service.instants import SECOND, format_instant

@@ -14,6 +14,33 @@ class AlreadyRecorded(Exception):
     """A unique key was taken: the caller looks for the duplicate and answers for it."""
 
 
+# Classes of SQLSTATE that a later try may not meet again: connection, rollback by a conflict,
+# resources, an object in use, an operator's intervention.
+_PASSING_CLASSES = ("08", "40", "53", "55", "57")
+_PASSING_CODES = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_INTERRUPT,
+    }
+)
+
+
+def _may_pass(origin: BaseException | None) -> bool:
+    """Whether the refusal is about the moment, and not about what was sent."""
+    if isinstance(origin, sqlite3.OperationalError):
+        return getattr(origin, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF in _PASSING_CODES
+    if isinstance(origin, psycopg.OperationalError):
+        return origin.sqlstate is None or origin.sqlstate.startswith(_PASSING_CLASSES)
+    return False
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Raises `Unavailable` for a locked, full, lost or stopping database, both drivers alike."""
@@ -21,9 +48,7 @@ def translated() -> Iterator[None]:
         yield
     except DBAPIError as problem:
         origin = problem.orig
-        if isinstance(origin, sqlite3.OperationalError | psycopg.OperationalError) or (
-            problem.connection_invalidated
-        ):
+        if problem.connection_invalidated or _may_pass(origin):
             reason = str(origin).strip().splitlines()[0] if str(origin).strip() else "no answer"
             raise Unavailable(
                 f"The database did not take it ({reason}). Send it again."

@@ -26,9 +26,20 @@ from service.principals import Principal, Scope
 from service.settings import Settings
 
 _LABELS = frozenset(Label)
-_DETAIL_IDS = ("prediction_id", "shadow_id", "discriminator_id", "decision_id", "superseded_by")
+# Ids that stand in `detail`, by the one type of event that a projection reads them from.
+_DETAIL_IDS: dict[str, str] = {
+    EventType.PREDICTION_MADE: "prediction_id",
+    EventType.PREDICTION_SCORED: "prediction_id",
+    EventType.INFERENCE_OUTCOME: "shadow_id",
+    EventType.DISCRIMINATOR_GENERATED: "discriminator_id",
+    EventType.DISCRIMINATOR_ACTED_ON: "discriminator_id",
+    EventType.DECISION_RECORDED: "decision_id",
+    EventType.BELIEF_SUPERSEDED: "superseded_by",
+}
+# A shadow inference is called by its log and its event, whose id alone may have the full length.
+_SHADOW_PREFIX = "agent:"
 _DETAIL_PREFIX = "detail."
-_PROJECTED_DETAIL = frozenset({*_DETAIL_IDS, "source", "outcome"})
+_PROJECTED_DETAIL = frozenset({*_DETAIL_IDS.values(), "source", "outcome"})
 _RESERVED = frozenset({*RESERVED, EventType.OPPORTUNITY_DETECTED, EventType.INFERENCE_OUTCOME})
 
 
@@ -85,7 +96,7 @@ def normalise(
     detail = item.detail or {}
     detail_text = json_text.encode(detail) if detail else "{}"
     _check_size(detail, detail_text, intake.settings, faults)
-    flags = _check_type(item, detail, faults)
+    flags = _check_type(item, detail, intake.settings, faults)
     if faults:
         return faults
     assert agent_id is not None  # noqa: S101 - said in `faults` otherwise
@@ -169,7 +180,9 @@ def _check_size(detail: dict[str, Any], text: str, settings: Settings, faults: l
     faults.extend(findings.faults)
 
 
-def _check_type(item: EventIn, detail: dict[str, Any], faults: list[Fault]) -> list[str]:
+def _check_type(
+    item: EventIn, detail: dict[str, Any], settings: Settings, faults: list[Fault]
+) -> list[str]:
     rule = _RULES.get(item.event)
     if rule is None:
         if not item.event.startswith(OWN_TYPE_PREFIX) or len(item.event) <= len(OWN_TYPE_PREFIX):
@@ -184,7 +197,7 @@ def _check_type(item: EventIn, detail: dict[str, Any], faults: list[Fault]) -> l
     if rule.must or rule.must_detail:
         _check_musts(item, detail, rule, faults)
     if not _PROJECTED_DETAIL.isdisjoint(detail):
-        _check_detail(item.event, detail, faults)
+        _check_detail(item.event, detail, settings, faults)
     flags: list[str] = []
     if None in map(detail.get, rule.should_detail) or (
         rule.should and any(getattr(item, name) is None for name in rule.should)
@@ -204,14 +217,16 @@ def _check_musts(item: EventIn, detail: dict[str, Any], rule: _Rule, faults: lis
     faults.extend(Fault(place, f"is missing: {item.event} must carry it") for place in missing)
 
 
-def _check_detail(event: str, detail: dict[str, Any], faults: list[Fault]) -> None:
+def _check_detail(
+    event: str, detail: dict[str, Any], settings: Settings, faults: list[Fault]
+) -> None:
     """Types of the keys that projections and figures read; every other key is kept unread."""
-    for name in _DETAIL_IDS:
-        value = detail.get(name)
-        if value is not None and not (
-            isinstance(value, str) and 0 < len(value) <= 1024 and value.isprintable()
-        ):
-            faults.append(Fault(f"/detail/{name}", "is no id: send a short text"))
+    name = _DETAIL_IDS.get(event)
+    if name is not None and (value := detail.get(name)) is not None:
+        if not isinstance(value, str):
+            faults.append(Fault(f"/detail/{name}", "is no id: send a text"))
+        elif fault := id_fault(f"detail/{name}", value.removeprefix(_SHADOW_PREFIX), settings):
+            faults.append(fault)
     source = detail.get("source")
     if event == EventType.OPPORTUNITY_DETECTED and source is not None:
         _check_choice("/detail/source", source, OpportunitySource, faults)

@@ -7,11 +7,11 @@ from scoring.labels import Label
 from service.agents.authentication import PrincipalDep
 from service.agents.queries import chosen_agent
 from service.api.paging import After, Limit, decode_cursor, encode_cursor
+from service.api.parameters import IdPath, IdQuery, Place
 from service.api.problems import RESPONSES
 from service.api.responses import as_json
 from service.api.state import ClockDep, DatabaseDep
 from service.beliefs.endpoints import listed_agent
-from service.beliefs.schemas import IdPath, IdQuery, Place
 from service.errors import NotFound
 from service.events.endpoints import instant_of
 from service.inferences import queries

@@ -8,8 +8,8 @@ from sqlalchemy import ColumnElement, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from scoring.labels import Label
+from service.api.parameters import Place
 from service.beliefs.queries import raw
-from service.beliefs.schemas import Place
 from service.events.vocabulary import ResolutionSource
 from service.inferences.outcomes import Outcome, Tally, effective_outcome, state_of
 from service.inferences.schemas import (

@@ -3,11 +3,11 @@ from starlette.responses import Response
 
 from service.agents.authentication import PrincipalDep
 from service.api.paging import After, Limit, decode_cursor, encode_cursor
+from service.api.parameters import IdQuery, Place
 from service.api.problems import RESPONSES
 from service.api.responses import as_json
 from service.api.state import ClockDep, DatabaseDep
 from service.beliefs.endpoints import LEDGER_READERS, listed_agent
-from service.beliefs.schemas import IdQuery, Place
 from service.predictions import queries
 from service.predictions.schemas import PredictionState
 

@@ -1,13 +1,12 @@
 """What prediction events say of a prediction: the first making and the first scoring count."""
 
-from typing import Any
 
 import msgspec
-from sqlalchemy import Table, select, tuple_
+from sqlalchemy import Table
 from sqlalchemy.orm import Session
 
 from service import instants, json_text
-from service.db.bulk import upsert_rows
+from service.db.bulk import rows_by_key, upsert_rows
 from service.events.folding import order
 from service.events.log import LogPositions
 from service.events.schemas import Event
@@ -43,7 +42,7 @@ def project(session: Session, _positions: LogPositions, events: list[Event]) -> 
     prediction need not be folded anew (its id stands in `detail`, where no index finds it).
     """
     keys = sorted({(e.agent_id, e.detail["prediction_id"]) for e in events})
-    states = {(row[0], row[1]): PredictionRow(*row) for row in _stored(session, keys)}
+    states = {(row[0], row[1]): PredictionRow(*row) for row in rows_by_key(session, PREDICTIONS, "prediction_id", keys)}
     for event in sorted(events, key=order):
         key = (event.agent_id, event.detail["prediction_id"])
         state = states.setdefault(key, PredictionRow(*key))
@@ -51,16 +50,6 @@ def project(session: Session, _positions: LogPositions, events: list[Event]) -> 
         latest = max((state.last_ts, state.last_log, state.last_seq), order(event))
         state.last_ts, state.last_log, state.last_seq = latest
     upsert_rows(session, PREDICTIONS, [msgspec.structs.astuple(states[key]) for key in keys])
-
-
-def _stored(session: Session, keys: list[tuple[str, str]]) -> list[tuple[Any, ...]]:
-    found: list[tuple[Any, ...]] = []
-    for start in range(0, len(keys), 5_000):
-        statement = select(*PREDICTIONS.columns).where(
-            tuple_(Prediction.agent_id, Prediction.prediction_id).in_(keys[start : start + 5_000])
-        )
-        found.extend(tuple(row) for row in session.execute(statement))
-    return found
 
 
 def _apply(state: PredictionRow, event: Event) -> None:

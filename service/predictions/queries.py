@@ -5,8 +5,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, case, func, not_, select, tuple_
 from sqlalchemy.orm import Session
 
+from service.api.parameters import Place
 from service.beliefs.queries import format_or_none
-from service.beliefs.schemas import Place
 from service.instants import format_instant
 from service.models import Prediction
 from service.predictions.schemas import PredictionOut, PredictionState

@@ -96,7 +96,7 @@ def list_turns(
     return as_json({"items": turns, "next": encode_cursor(following)})
 
 
-@router.get("/turns/{turn_id}", response_model=None)
+@router.get("/turns/{turn_id:path}", response_model=None)
 def read_turn(
     turn_id: str, principal: PrincipalDep, database: DatabaseDep, agent: str | None = None
 ) -> Response:

@@ -287,3 +287,45 @@ def test_a_bad_query_is_refused_by_name(client: httpx.Client, query: dict[str, s
     answer = client.get("/v1/events", params=query)
     assert answer.status_code == 422
     assert pointers(answer) == [f"/query/{next(iter(query))}"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/events?worker=%00",
+        "/v1/events?agent=a%00",
+        "/v1/turns?session_id=%00",
+        "/v1/turns/%00",
+        "/v1/beliefs?q=%00",
+        "/v1/contradictions/%00",
+        "/v1/ratios?agent=%00",
+    ],
+)
+def test_a_nul_in_an_address_is_refused(client: httpx.Client, path: str) -> None:
+    post(client, json.dumps(EVENT))
+    answer = client.get(path)
+    assert answer.status_code == 422
+    assert pointers(answer) == ["/query"]
+
+
+def test_a_long_id_of_wide_characters_is_stored_and_found(client: httpx.Client) -> None:
+    """The longest ids must fit the index rows of PostgreSQL, four bytes a character."""
+    wide = "".join(chr(0x20000 + n * 7) for n in range(256))
+    longest = EVENT | {"agent_id": wide, "session_id": wide, "turn_id": wide, "worker": wide}
+    batch = [
+        longest | {"event": "belief.created", "belief_id": wide, "event_id": wide},
+        longest | {"event": "prediction.made", "event_id": "p", "detail": {"prediction_id": wide}},
+        longest
+        | {
+            "event": "inference.outcome",
+            "event_id": "o",
+            "detail": {"shadow_id": f"agent:{wide}", "outcome": True, "source": "self_belief"},
+        },
+    ]
+    batch[0]["label_to"] = "guess"
+    answer = client.post("/v1/events", json=batch)
+    assert answer.status_code == 200, answer.text
+    assert client.post("/v1/events", json=EVENT).status_code == 200
+    too_long = batch[1] | {"detail": {"prediction_id": wide + "x"}, "event_id": "q"}
+    refused = client.post("/v1/events", json=too_long)
+    assert pointers(refused) == ["/detail/prediction_id"]
