@@ -68,7 +68,7 @@ def _mix(created: Any) -> tuple[MixRow, ...]:
         counts = by_writer.setdefault(row.worker or NO_WRITER, Counter())
         counts[row.label_to or UNLABELLED] += 1
     return tuple(
-        MixRow(writer, tuple((label, counts[label]) for label in (*Label, UNLABELLED)))
+        MixRow(writer, tuple((label, counts[label]) for label in (UNLABELLED, *Label)))
         for writer, counts in sorted(by_writer.items())
     )
 

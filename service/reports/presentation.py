@@ -154,7 +154,7 @@ def _figure(figure: ReportFigure, notes: dict[str, int]) -> ShownFigure:
         notes=tuple(marks),
         parts=tuple(_part(part) for part in point.parts if not _repeats(part, figure)),
         spark=sparkline(figure.sparkline, unit),
-        mix_head=("writer", *Label, UNLABELLED) if point.mix else (),
+        mix_head=("writer", UNLABELLED, *Label) if point.mix else (),
         mix=tuple(_mix_row(row) for row in point.mix or ()),
         rows=figure.rows,
     )
