@@ -86,6 +86,13 @@ def base_url_of(request: Request) -> str:
     return str(request.base_url).rstrip("/")
 
 
+def _address_of(request: Request) -> str:
+    """The address of this page, whether or not a proxy takes the prefix off the path."""
+    path = request.url.path.removeprefix(prefix_of(request))
+    query = f"?{request.url.query}" if request.url.query else ""
+    return f"{base_url_of(request)}{path}{query}"
+
+
 def page(
     request: Request,
     template: str,
@@ -125,7 +132,7 @@ def problem_page(request: Request, error: LedgerError) -> Response:
         status=error.status,
         headers=headers,
         error=error,
-        command=commands.read_with_key(str(request.url)),
+        command=commands.read_with_key(_address_of(request)),
     )
 
 
