@@ -1,11 +1,39 @@
-"""Puts the service and its pages together: the one place that knows them all."""
+"""Puts the service, its pages and its auditor together: the one place that knows them all."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from fastapi import FastAPI
 
-from service.app import create_app
+from dashboards.pages import router as pages_router
+from service.app import create_app, system_clock
+from service.db.database import Database
 from service.settings import Settings
 
 
 def compose(settings: Settings) -> FastAPI:
     """The API and the pages over a migrated database."""
-    return create_app(settings)
+    app = create_app(settings)
+    app.include_router(pages_router)
+    return app
+
+
+@contextmanager
+def auditing(settings: Settings) -> Iterator[None]:
+    """Keeps the nightly audits, the queue and the Monday report while the block runs."""
+    from auditor.scheduler import AuditScheduler
+    from service.reports.operations import publish_report
+
+    database = Database(settings.resolved_database_url)
+
+    def publish(agent_id: str, week: str) -> None:
+        with database.write() as session:
+            publish_report(session, agent_id, week, system_clock())
+
+    scheduler = AuditScheduler(database, settings, clock=system_clock, publish_week=publish)
+    scheduler.start()
+    try:
+        yield
+    finally:
+        scheduler.stop()
+        database.close()

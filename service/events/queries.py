@@ -100,7 +100,7 @@ def log_sizes(session: Session, agent_id: str) -> dict[str, int]:
     """The lengths of an agent's two logs."""
     rows = session.execute(select(LogHead.log, LogHead.size).where(LogHead.agent_id == agent_id))
     sizes: dict[str, int] = dict.fromkeys(Log, 0)
-    sizes.update(dict(rows.tuples().all()))
+    sizes.update((log, size) for log, size in rows)
     return sizes
 
 

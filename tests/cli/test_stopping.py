@@ -32,7 +32,8 @@ class Load:
 
     def run(self, url: str, stop: threading.Event) -> list[threading.Thread]:
         threads = [
-            threading.Thread(target=self._write, args=(url, stop, client)) for client in range(CLIENTS)
+            threading.Thread(target=self._write, args=(url, stop, client))
+            for client in range(CLIENTS)
         ]
         for thread in threads:
             thread.start()

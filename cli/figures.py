@@ -1,0 +1,141 @@
+"""`doxa ratios` and `doxa report`: the figures in a terminal, over the API."""
+
+import json
+from enum import StrEnum
+from typing import Annotated, Any
+
+import httpx
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cli.connection import connect
+from cli.options import EXIT_PROBLEM, EXIT_UNREACHABLE, EXIT_USAGE, AsJson, fail
+
+Agent = Annotated[str | None, typer.Option(help="The agent; may be left out if there is one.")]
+
+
+class Form(StrEnum):
+    """What a report can be shown as."""
+
+    MARKDOWN = "markdown"
+    JSON = "json"
+    HTML = "html"
+
+
+_MEDIA = {
+    Form.MARKDOWN: "text/markdown",
+    Form.JSON: "application/json",
+    Form.HTML: "text/html",
+}
+
+
+def ratios(
+    agent: Agent = None,
+    window: Annotated[str | None, typer.Option(help="Length, 30d or P30D.")] = None,
+    since: Annotated[str | None, typer.Option("--from", help="First instant.")] = None,
+    until: Annotated[str | None, typer.Option(help="End, itself not included; now.")] = None,
+    week: Annotated[str | None, typer.Option(help="An ISO week, 2026-W40.")] = None,
+    group_by: Annotated[
+        str | None, typer.Option(help="worker, day, week, category, model or commit_sha.")
+    ] = None,
+    as_of: Annotated[str | None, typer.Option(help="A state of the record, 1234.56.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the ten bypass ratios with their counts, intervals and targets.
+
+    Exit code: 0 shown, 1 refused by the service, 3 not reachable.
+
+    Example: doxa ratios --agent demo --week 2026-W40
+    """
+    query = {
+        "agent": agent, "window": window, "from": since, "until": until, "week": week,
+        "group_by": group_by, "as_of": as_of,
+    }  # fmt: skip
+    answer = _get("/v1/ratios", query, "application/json")
+    if as_json:
+        typer.echo(answer.text)
+        return
+    body = answer.json()
+    console = Console()
+    start, end = body["window"]["from"], body["window"]["until"]
+    console.print(f"{body['agent']}, {start} to {end}, as of {body['as_of']}", style="dim")
+    table = Table(box=None, pad_edge=False)
+    for heading in ("ratio", "value", "counts", "95 %", "previous", "target", "status"):
+        table.add_column(heading, justify="left" if heading in ("ratio", "status") else "right")
+    for name, figure in body["ratios"].items():
+        table.add_row(name, *_cells(figure))
+        for group in figure.get("groups", []):
+            table.add_row(f"  {group.get('group')}", *_cells(group))
+    console.print(table)
+    signature = body.get("bypass_signature")
+    if signature is not None:
+        console.print(f"bypass signature: {_signature(signature)}")
+    for caveat in dict.fromkeys(c for f in body["ratios"].values() for c in f.get("caveats", [])):
+        console.print(f"- {caveat}", style="dim")
+    if all(figure["value"] is None for figure in body["ratios"].values()):
+        console.print("Nothing in this window: `doxa report` shows the latest week with data.")
+
+
+def _cells(figure: dict[str, Any]) -> list[str]:
+    unit = figure.get("unit")
+    interval, target = figure.get("interval"), figure.get("target")
+    status = figure.get("status") or ""
+    reason = figure.get("reason") if figure["value"] is None else None
+    return [
+        _number(figure["value"], unit),
+        "" if not figure.get("denominator") else f"{figure['numerator']}/{figure['denominator']}",
+        f"{_number(interval['low'], unit)}–{_number(interval['high'], unit)}" if interval else "",
+        _number(figure.get("previous"), unit),
+        ""
+        if not target
+        else f"{target['op']} {'' if target['value'] is None else target['value']}",
+        f"{status}: {reason}" if reason else status,
+    ]
+
+
+def _number(value: float | None, unit: str | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.1f} d" if unit == "days" else f"{value:.3f}"
+
+
+def _signature(signature: dict[str, Any]) -> str:
+    sentence = signature.get("sentence")
+    return str(sentence) if sentence else json.dumps(signature)
+
+
+def report(
+    week: Annotated[str | None, typer.Argument(help="ISO week; the latest with data.")] = None,
+    agent: Agent = None,
+    form: Annotated[Form, typer.Option("--as", help="How to show it.")] = Form.MARKDOWN,
+    as_of: Annotated[str | None, typer.Option(help="A state of the record, 1234.56.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the weekly cognition report: eight figures and the benchmark line.
+
+    Exit code: 0 shown, 1 refused by the service, 3 not reachable.
+
+    Example: doxa report 2026-W40 --agent demo --as html > report.html
+    """
+    path = "/v1/reports/weekly" + (f"/{week}" if week else "")
+    media = _MEDIA[Form.JSON if as_json else form]
+    typer.echo(_get(path, {"agent": agent, "as_of": as_of}, media).text)
+
+
+def _get(path: str, query: dict[str, str | None], media: str) -> httpx.Response:
+    given = {name: value for name, value in query.items() if value is not None}
+    try:
+        with connect() as client:
+            answer = client.get(path, params=given, headers={"Accept": media})
+    except httpx.HTTPError as problem:
+        fail(f"The service cannot be reached: {problem}.", EXIT_UNREACHABLE)
+    if answer.is_success:
+        return answer
+    try:
+        told = str(answer.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        told = f"the service answered {answer.status_code}"
+    fail(
+        told, EXIT_USAGE if answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY else EXIT_PROBLEM
+    )
