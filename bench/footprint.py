@@ -13,7 +13,8 @@ def measure_memory() -> Row:
     """Resident memory of an idle service, after its first requests."""
     with fresh_folder() as folder, doxa_serve(folder) as running:
         subprocess.run(
-            [sys.executable, "-m", "bench.load", "singles", running.url, "4", "0.5", "/v1/events", "m"],
+            [sys.executable, "-m", "bench.load", "singles", running.url, "4", "0.5",
+             "/v1/events", "m"],
             cwd=ROOT, stdout=subprocess.DEVNULL, check=True,
         )  # fmt: skip
         time.sleep(1)

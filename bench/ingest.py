@@ -110,7 +110,8 @@ def measure_arrays(count: int, repeats: int) -> Row:
         "plain executemany of the same rows",
         ratios,
         0.6,
-        f"{stored / statistics.median(ours):,.0f} against {stored / statistics.median(plain):,.0f} a second",
+        f"{stored / statistics.median(ours):,.0f} against "
+        f"{stored / statistics.median(plain):,.0f} a second",
     )
 
 

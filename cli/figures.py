@@ -1,6 +1,5 @@
 """`doxa ratios` and `doxa report`: the figures in a terminal, over the API."""
 
-import json
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -62,7 +61,13 @@ def ratios(
     console.print(f"{body['agent']}, {start} to {end}, as of {body['as_of']}", style="dim")
     table = Table(box=None, pad_edge=False)
     for heading in ("ratio", "value", "counts", "95 %", "previous", "target", "status"):
-        table.add_column(heading, justify="left" if heading in ("ratio", "status") else "right")
+        is_text = heading in ("ratio", "status")
+        table.add_column(
+            heading,
+            justify="left" if is_text else "right",
+            no_wrap=heading == "ratio",
+            overflow="fold",
+        )
     for name, figure in body["ratios"].items():
         table.add_row(name, *_cells(figure))
         for group in figure.get("groups", []):
@@ -84,7 +89,7 @@ def _cells(figure: dict[str, Any]) -> list[str]:
     reason = figure.get("reason") if figure["value"] is None else None
     return [
         _number(figure["value"], unit),
-        "" if not figure.get("denominator") else f"{figure['numerator']}/{figure['denominator']}",
+        _counts(figure),
         f"{_number(interval['low'], unit)}–{_number(interval['high'], unit)}" if interval else "",
         _number(figure.get("previous"), unit),
         ""
@@ -94,6 +99,14 @@ def _cells(figure: dict[str, Any]) -> list[str]:
     ]
 
 
+def _counts(figure: dict[str, Any]) -> str:
+    if not figure.get("denominator"):
+        return ""
+    if figure.get("numerator") is None:
+        return str(figure["denominator"])
+    return f"{figure['numerator']}/{figure['denominator']}"
+
+
 def _number(value: float | None, unit: str | None) -> str:
     if value is None:
         return "–"
@@ -101,8 +114,10 @@ def _number(value: float | None, unit: str | None) -> str:
 
 
 def _signature(signature: dict[str, Any]) -> str:
-    sentence = signature.get("sentence")
-    return str(sentence) if sentence else json.dumps(signature)
+    if signature["holds"] is None:
+        return f"cannot be told: {signature['reason']}"
+    held = ", ".join(signature["held"]) or "none"
+    return f"{'holds' if signature['holds'] else 'does not hold'} (of its four conditions: {held})"
 
 
 def report(
@@ -130,12 +145,14 @@ def _get(path: str, query: dict[str, str | None], media: str) -> httpx.Response:
             answer = client.get(path, params=given, headers={"Accept": media})
     except httpx.HTTPError as problem:
         fail(f"The service cannot be reached: {problem}.", EXIT_UNREACHABLE)
-    if answer.is_success:
-        return answer
+    if not answer.is_success:
+        is_usage = answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY
+        fail(_told(answer), EXIT_USAGE if is_usage else EXIT_PROBLEM)
+    return answer
+
+
+def _told(answer: httpx.Response) -> str:
     try:
-        told = str(answer.json()["detail"])
+        return str(answer.json()["detail"])
     except (ValueError, KeyError, TypeError):
-        told = f"the service answered {answer.status_code}"
-    fail(
-        told, EXIT_USAGE if answer.status_code == httpx.codes.UNPROCESSABLE_ENTITY else EXIT_PROBLEM
-    )
+        return f"the service answered {answer.status_code}"

@@ -21,7 +21,9 @@ class Entry:
 # A name with two words is a command of a group.
 COMMANDS = {
     "serve": Entry("cli.serving", "serve", "Serve the API, the pages and the nightly auditor."),
-    "import": Entry("cli.importing.command", "import_command", "Read transcripts and events from files."),
+    "import": Entry(
+        "cli.importing.command", "import_command", "Read transcripts and events from files."
+    ),
     "audit": Entry("cli.auditing", "audit_command", "Audit an agent's turns of a day or a period."),
     "auditor": Entry("cli.serving", "auditor", "Run only the auditor: nightly, and when asked."),
     "ratios": Entry("cli.figures", "ratios", "Show the bypass ratios."),

@@ -23,7 +23,7 @@ EXIT_UNREACHABLE = 3
 
 
 def settings_from(**given: object) -> Settings:
-    """Settings from the environment and the options that were given; says what is wrong and exits."""
+    """Settings from the environment and the options given; says what is wrong and exits."""
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
     except ValidationError as problem:

@@ -98,7 +98,7 @@ def prepare_database(settings: Settings) -> None:
 def serving_in_background(
     app: FastAPI, settings: Settings, listener: socket.socket | None = None
 ) -> Iterator[str]:
-    """Serves on a listening socket, or a free loopback port, while the block runs; yields its URL."""
+    """Serves on a socket, or a free loopback port, while the block runs; yields its URL."""
     listener = listener or bind("127.0.0.1", 0)
     server = make_server(app, settings)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)

@@ -276,6 +276,6 @@ def _expit(x: float) -> float:
 
 
 def _t_quantile(degrees: float) -> float:
-    from scipy.special import stdtrit  # noqa: PLC0415 - heavy, and not needed at start-up
+    from scipy.special import stdtrit
 
     return float(stdtrit(degrees, 0.975))

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -56,6 +56,21 @@ def projectors() -> dict[str, tuple[Projector, ...]]:
     return table
 
 
+ROUTERS = (
+    health_router,
+    agents_endpoints.router,
+    events_endpoints.router,
+    turns_endpoints.router,
+    beliefs_router,
+    contradictions_router,
+    predictions_router,
+    inferences_router,
+    audits_router,
+    ratios_router,
+    reports_router,
+)
+
+
 def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -> FastAPI:
     """The service over a database that is migrated; raises ConfigurationError when it is not."""
     database = Database(settings.resolved_database_url)
@@ -64,25 +79,16 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
     writer = Writer(
         database, projectors(), max_pending_items=settings.max_pending_items, clock=clock
     )
-
-    @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        writer.start()
-        yield
-        state.stopping.requested = True
-        writer.close()
-        database.close()
-
     app = Doxa(
         title="Doxa",
         version=version("doxa"),
         summary="The instrument panel for an agent's beliefs.",
-        root_path=settings.root_path,
-        lifespan=lifespan,
+        lifespan=_lifespan(state, writer),
         docs_url=None,
         redoc_url=None,
         max_body_size=settings.max_body_bytes,
     )
+    app.prefix = settings.root_path.rstrip("/")
     app.ingest = {
         "/v1/events": events_endpoints.post_events,
         "/v1/turns": turns_endpoints.post_turns,
@@ -93,18 +99,20 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
     app.state.event_reader = BatchReader[EventIn, Event](EventIn, settings)
     app.state.turn_reader = BatchReader[TurnIn, TurnRow](TurnIn, settings)
     problems.install(app)
-    for router in (
-        health_router,
-        agents_endpoints.router,
-        events_endpoints.router,
-        turns_endpoints.router,
-        beliefs_router,
-        contradictions_router,
-        predictions_router,
-        inferences_router,
-        audits_router,
-        ratios_router,
-        reports_router,
-    ):
+    for router in ROUTERS:
         app.include_router(router)
     return app
+
+
+def _lifespan(
+    state: State, writer: Writer
+) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        writer.start()
+        yield
+        state.stopping.requested = True
+        writer.close()
+        state.database.close()
+
+    return lifespan

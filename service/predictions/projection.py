@@ -1,6 +1,5 @@
 """What prediction events say of a prediction: the first making and the first scoring count."""
 
-
 import msgspec
 from sqlalchemy import Table
 from sqlalchemy.orm import Session
@@ -42,7 +41,10 @@ def project(session: Session, _positions: LogPositions, events: list[Event]) -> 
     prediction need not be folded anew (its id stands in `detail`, where no index finds it).
     """
     keys = sorted({(e.agent_id, e.detail["prediction_id"]) for e in events})
-    states = {(row[0], row[1]): PredictionRow(*row) for row in rows_by_key(session, PREDICTIONS, "prediction_id", keys)}
+    states = {
+        (row[0], row[1]): PredictionRow(*row)
+        for row in rows_by_key(session, PREDICTIONS, "prediction_id", keys)
+    }
     for event in sorted(events, key=order):
         key = (event.agent_id, event.detail["prediction_id"])
         state = states.setdefault(key, PredictionRow(*key))

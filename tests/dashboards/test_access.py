@@ -100,11 +100,6 @@ def prefixed(serve: Serve, settings: Settings) -> Iterator[httpx.Client]:
         yield client
 
 
-# The framework means its own constructor; the service hands it the setting.
-under_a_prefix = pytest.mark.filterwarnings("ignore:The `root_path` parameter")
-
-
-@under_a_prefix
 def test_under_a_prefix_every_address_of_a_page_leads_somewhere(prefixed: httpx.Client) -> None:
     empty = read(prefixed.get("/").text)
     assert f"curl {prefixed.base_url}v1/events" in " ".join(empty.codes)
@@ -119,7 +114,6 @@ def test_under_a_prefix_every_address_of_a_page_leads_somewhere(prefixed: httpx.
             assert answer.status_code == 200, address
 
 
-@under_a_prefix
 def test_a_prefix_without_its_slash_finds_the_start_page(prefixed: httpx.Client) -> None:
     url = str(prefixed.base_url).rstrip("/")
     answer = httpx.get(url, follow_redirects=True, trust_env=False)
@@ -127,7 +121,6 @@ def test_a_prefix_without_its_slash_finds_the_start_page(prefixed: httpx.Client)
     assert "No agent has sent anything yet" in answer.text
 
 
-@under_a_prefix
 @pytest.mark.parametrize("path", ["/doxa/", "/"])
 def test_addresses_bear_the_prefix_whether_or_not_the_proxy_takes_it_off(
     prefixed: httpx.Client, path: str

@@ -103,7 +103,7 @@ def test_a_bad_field_is_refused_by_its_pointer(
         ("detail", '{"k\\u0000": "v\\u0000"}', {"k\x00": "v\x00"}),
         ("detail", '{"t": "caf\\u00e9 \\ud83d\\ude00"}', {"t": "café 😀"}),
         ("detail", '{"t": "cut \\ud83d"}', {"t": "cut \ufffd"}),
-        ("detail", '{"t": "\\u2028\\u202e\\u200b\\u001b[31m"}', {"t": "\u2028\u202e\u200b\x1b[31m"}),
+        ("detail", '{"t": "\\u2028\\u202e\\u200b\\u001b["}', {"t": "\u2028\u202e\u200b\x1b["}),
         ("detail", '{"a": 5e-324, "b": 1.7e308}', {"a": 5e-324, "b": 1.7e308}),
         ("worker", '"日本語 worker \\u202e"', "日本語 worker \u202e"),
     ],
@@ -311,8 +311,13 @@ def test_a_nul_in_an_address_is_refused(client: httpx.Client, path: str) -> None
 def test_a_long_id_of_wide_characters_is_stored_and_found(client: httpx.Client) -> None:
     """The longest ids must fit the index rows of PostgreSQL, four bytes a character."""
     wide = "".join(chr(0x20000 + n * 7) for n in range(256))
-    longest = EVENT | {"agent_id": wide, "session_id": wide, "turn_id": wide, "worker": wide}
-    batch = [
+    longest: dict[str, Any] = EVENT | {
+        "agent_id": wide,
+        "session_id": wide,
+        "turn_id": wide,
+        "worker": wide,
+    }
+    batch: list[dict[str, Any]] = [
         longest | {"event": "belief.created", "belief_id": wide, "event_id": wide},
         longest | {"event": "prediction.made", "event_id": "p", "detail": {"prediction_id": wide}},
         longest

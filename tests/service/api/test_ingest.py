@@ -164,9 +164,8 @@ def test_another_process_that_writes_is_waited_for(
 
     def hold() -> None:
         with database.write() as session:
-            session.execute(
-                LogHead.__table__.insert(), {"agent_id": "z", "log": "audit", "size": 1}
-            )
+            session.add(LogHead(agent_id="z", log="audit", size=1))
+            session.flush()
             holding.set()
             release.wait(10)
 

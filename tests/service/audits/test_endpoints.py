@@ -71,9 +71,9 @@ def test_runs_come_in_pages_the_latest_window_first(
         auditor.audit_day(AGENT, date(2026, 10, day))
     seen, after = [], None
     while True:
-        query: dict[str, str | int] = {"agent": AGENT, "limit": 2} | (
-            {"after": after} if after else {}
-        )
+        query: dict[str, str | int] = {"agent": AGENT, "limit": 2}
+        if after:
+            query["after"] = after
         page = client.get("/v1/audits", params=query).json()
         seen += [item["window"]["from"][:10] for item in page["items"]]
         after = page["next"]
