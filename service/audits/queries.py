@@ -68,23 +68,8 @@ def runs_out(session: Session, runs: Sequence[AuditRun]) -> list[AuditOut]:
     """Runs as they are shown: how far they are and what they found; never the seed."""
     ids = [run.run_id for run in runs]
     drawn = _counted(session, ids)
-    states: dict[tuple[str, str], tuple[int, int, int]] = {}
-    for run_id, state, turns, sentences, claims in session.execute(
-        select(
-            AuditedTurn.run_id, AuditedTurn.state, func.count(),
-            func.sum(AuditedTurn.sentences), func.sum(AuditedTurn.claims),
-        )
-        .where(AuditedTurn.run_id.in_(ids))
-        .group_by(AuditedTurn.run_id, AuditedTurn.state)
-    ):  # fmt: skip
-        states[run_id, state] = (turns, int(sentences), int(claims))
-    findings = dict(
-        session.execute(
-            select(Finding.run_id, func.count())
-            .where(Finding.run_id.in_(ids))
-            .group_by(Finding.run_id)
-        ).all()
-    )
+    states = _read_counts(session, ids)
+    findings = _finding_counts(session, ids)
     nothing = (0, 0, 0)
     return [
         AuditOut(
@@ -110,6 +95,33 @@ def runs_out(session: Session, runs: Sequence[AuditRun]) -> list[AuditOut]:
         )
         for run in runs
     ]
+
+
+def _read_counts(
+    session: Session, run_ids: Sequence[str]
+) -> dict[tuple[str, str], tuple[int, int, int]]:
+    """Turns, sentences and claims of each run by the state of the turn."""
+    rows = session.execute(
+        select(
+            AuditedTurn.run_id, AuditedTurn.state, func.count(),
+            func.sum(AuditedTurn.sentences), func.sum(AuditedTurn.claims),
+        )
+        .where(AuditedTurn.run_id.in_(run_ids))
+        .group_by(AuditedTurn.run_id, AuditedTurn.state)
+    )  # fmt: skip
+    return {
+        (run_id, state): (turns, int(sentences), int(claims))
+        for run_id, state, turns, sentences, claims in rows
+    }
+
+
+def _finding_counts(session: Session, run_ids: Sequence[str]) -> dict[str, int]:
+    rows = session.execute(
+        select(Finding.run_id, func.count())
+        .where(Finding.run_id.in_(run_ids))
+        .group_by(Finding.run_id)
+    )
+    return dict(rows.all())  # type: ignore[arg-type]
 
 
 def sample_size_of(session: Session, run_id: str) -> int:
