@@ -7,6 +7,8 @@ from cli.demo.world import Place, Record, World
 
 GATES = ("KNOW", "RETRIEVE", "INFER", "ASK", "TEST", "ABSTAIN")
 SIGNALS = ("grounding_hit", "grounding_miss", "proposed_correction", "tool_error", "hedge")
+# A tool is often asked a second time, to see whether it still says the same.
+ASKED_AGAIN = 0.45
 
 
 class Perception:
@@ -22,7 +24,7 @@ class Perception:
             if world.chance(0.6):
                 detail: Record = {"source": "in_path", "category": claim.topic.category}
                 world.emit("opportunity.detected", place, detail)
-        if scene.claims or world.chance(0.35):
+        if world.chance(world.plan.gated):
             decision = "INFER" if scene.claims and world.chance(0.7) else pick(rng, GATES)
             reading = scene.readings[0]
             detail = {
@@ -36,6 +38,8 @@ class Perception:
             self._retrieve(place, reading, from_memory=False)
             self._retrieve(place, reading, from_memory=True)
             scene.evidence.append(reading.evidence_id)
+        if world.chance(ASKED_AGAIN):
+            self._retrieve(place, scene.readings[0], from_memory=False)
         for _ in range(1 + world.chance(0.3)):
             detail = {
                 "signal": pick(rng, SIGNALS),

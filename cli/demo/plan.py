@@ -23,6 +23,7 @@ WEEK_US = 7 * DAY_US
 class WeekPlan:
     """Probabilities that rule one week; each is per occasion, and none is a ratio of spec 2.2."""
 
+    gated: float
     abduction: float
     recorded: float
     laundered: float
@@ -55,18 +56,24 @@ _NOBODY = frozenset[str]()
 _SPEAKERS = frozenset({DAY, DUSK})
 
 PLANS = (
-    WeekPlan(0.02, 0.55, 0.16, 0.10, 0.00, 0.40, 0.35, 0.25, None, _NOBODY, (), _BEFORE),
-    WeekPlan(0.02, 0.55, 0.18, 0.11, 0.02, 0.40, 0.35, 0.25, None, _NOBODY, (), _BEFORE),
-    WeekPlan(0.03, 0.58, 0.17, 0.12, 0.03, 0.35, 0.40, 0.25, None, _NOBODY, (), _BEFORE),
+    WeekPlan(*(0.00, 0.02, 0.55, 0.16, 0.10, 0.00, 0.40, 0.35, 0.25), None, _NOBODY, (), _BEFORE),
+    WeekPlan(*(0.00, 0.02, 0.55, 0.18, 0.11, 0.02, 0.40, 0.35, 0.25), None, _NOBODY, (), _BEFORE),
     WeekPlan(
-        *(0.08, 0.70, 0.08, 0.50, 0.00, 0.20, 0.60, 0.10),
+        *(0.15, 0.03, 0.58, 0.17, 0.12, 0.03, 0.35, 0.40, 0.25),
+        None,
+        _NOBODY,
+        (("assertion_gate", "on"),),
+        _BEFORE,
+    ),
+    WeekPlan(
+        *(0.35, 0.08, 0.70, 0.08, 0.50, 0.00, 0.20, 0.60, 0.10),
         DAY,
         _SPEAKERS,
         (("abduction_gate", "on"), ("contradiction_owner", "on")),
         _AFTER,
     ),
     WeekPlan(
-        *(0.13, 0.80, 0.02, 0.62, 0.00, 0.10, 0.72, 0.05),
+        *(0.50, 0.13, 0.80, 0.02, 0.62, 0.00, 0.10, 0.72, 0.05),
         DAY,
         _SPEAKERS | {SCANNER},
         (("consolidation_may_relabel", "off"),),

@@ -121,7 +121,7 @@ def _finding_counts(session: Session, run_ids: Sequence[str]) -> dict[str, int]:
         .where(Finding.run_id.in_(run_ids))
         .group_by(Finding.run_id)
     )
-    return dict(rows.all())  # type: ignore[arg-type]
+    return dict(rows.all())
 
 
 def sample_size_of(session: Session, run_id: str) -> int:

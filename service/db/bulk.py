@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import Table
@@ -85,5 +86,5 @@ def _execute(
     size = min(MAX_ROWS, MAX_PARAMETERS // len(table.columns))
     for start in range(0, len(rows), size):
         chunk = rows[start : start + size]
-        parameters = tuple([value for row in chunk for value in row])
+        parameters = tuple(chain.from_iterable(chunk))
         connection.exec_driver_sql(_statement(table, len(chunk), placeholder, keys), parameters)
