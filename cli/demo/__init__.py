@@ -4,11 +4,11 @@ Mix of event types, in percent of all events; the same for any number of events,
 
 | event | share | event | share |
 | --- | --- | --- | --- |
-| `evidence.retrieved` | 34.0 | `belief.relabelled` | 0.5 |
+| `evidence.retrieved` | 39.3 | `belief.relabelled` | 0.5 |
 | `decision.recorded` | 16.6 | `x.heartbeat` | 0.5 |
-| `signal.observed` | 15.1 | `contradiction.investigated` | 0.4 |
-| `belief.created` | 7.9 | `contradiction.resolved` | 0.3 |
-| `gate.decided` | 7.4 | `discriminator.generated` | 0.3 |
+| `signal.observed` | 15.1 | `contradiction.investigated` | 0.5 |
+| `belief.created` | 7.9 | `contradiction.resolved` | 0.4 |
+| `gate.decided` | 2.1 | `discriminator.generated` | 0.3 |
 | `assertion.made` | 5.1 | `abduction.invoked` | 0.3 |
 | `opportunity.detected` | 3.5 | `hypotheses.generated` | 0.3 |
 | `inference.outcome` | 1.9 | `abduction.completed` | 0.3 |

@@ -1,10 +1,15 @@
 """`doxa demo`."""
 
+import shlex
+import signal
 import sys
 import threading
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any
+from types import FrameType
+from typing import Annotated, Any, NoReturn
 
 import httpx
 import typer
@@ -63,18 +68,61 @@ def demo(
         app = compose(settings)
     except (ConfigurationError, LedgerError) as problem:
         fail(str(problem), EXIT_USAGE)
-    with serving_in_background(app, settings, listener) as url:
-        with httpx.Client(base_url=url, timeout=120, trust_env=False) as client:
-            _send(client, simulation)
-        _audit(settings)
-        report = f"{url}/v1/reports/weekly?agent={AGENT}"
-        typer.echo(f"The weekly report: {report}")
+    with _interrupted_by_sigterm(), serving_in_background(app, settings, listener) as url:
+        try:
+            _load(url, simulation, settings)
+        except KeyboardInterrupt:
+            fail("Stopped before all was sent and audited; run it again to go on.", EXIT_PROBLEM)
+        if load_only:
+            typer.echo(_how_to_serve(settings))
+        else:
+            _serve(url, open_browser=open_browser)
+
+
+@contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Lets SIGTERM do what Ctrl+C does: only so is the server stopped before the process ends."""
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _load(url: str, simulation: Simulation, settings: Settings) -> None:
+    with httpx.Client(base_url=url, timeout=120, trust_env=False) as client:
+        _send(client, simulation)
+    _audit(settings)
+
+
+def _how_to_serve(settings: Settings) -> str:
+    """What to type next: the port of this process is about to close."""
+    return (
+        "See the weekly report with `doxa demo` and the same options, "
+        f"or with `doxa serve --data-dir {shlex.quote(str(settings.data_dir))}` and "
+        f"{_report_path()} there."
+    )
+
+
+def _report_path() -> str:
+    return f"/v1/reports/weekly?agent={AGENT}"
+
+
+def _serve(url: str, *, open_browser: bool) -> None:
+    """Says where the report is, and lets the server serve until the process is told to stop."""
+    try:
+        typer.echo(f"The weekly report: {url}{_report_path()}")
         typer.echo(f"All agents:        {url}/")
         if open_browser:
-            webbrowser.open(report)
-        if not load_only:
-            typer.echo("Stop it with Ctrl+C; the data stays.")
-            _wait()
+            webbrowser.open(f"{url}{_report_path()}")
+        typer.echo("Stop it with Ctrl+C; the data stays.")
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        typer.echo("")
 
 
 def _last_monday(now: datetime) -> datetime:
@@ -124,10 +172,3 @@ def _audit(settings: Settings) -> None:
 
 def _progress() -> Progress:
     return Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
-
-
-def _wait() -> None:
-    try:
-        threading.Event().wait()
-    except KeyboardInterrupt:
-        typer.echo("")

@@ -18,8 +18,9 @@ from service.events.operations import Projectors, append, sort_out
 from service.events.parsing import BadItem, refuse
 from service.events.schemas import Accepted, Event, Rejection
 
-# Enough to spread a commit's cost; more would only make the first caller wait for the last.
-MAX_ITEMS_A_COMMIT = 20_000
+# Two large batches: what waits beyond them is read while these are written, and both threads
+# have work to do.
+MAX_ITEMS_A_COMMIT = 2_000
 
 
 class Job(Protocol):

@@ -2,12 +2,12 @@
 
 import os
 
-from sqlalchemy import Table, select, tuple_
+from sqlalchemy import Table
 from sqlalchemy.orm import Session
 
 from scoring.labels import INFERENTIAL
 from service import json_text
-from service.db.bulk import insert_rows
+from service.db.bulk import insert_rows, rows_by_key
 from service.events.log import LogPositions
 from service.events.schemas import Event
 from service.events.vocabulary import EventType, Flag, ResolutionSource
@@ -18,7 +18,6 @@ EVENT_TYPES = frozenset(
 )
 # These may be given only with something stored to point at; without, they are the agent's word.
 _MUST_CITE = frozenset({ResolutionSource.TOOL_RESULT, ResolutionSource.KNOW_BELIEF})
-_CHUNK = 5_000
 _SHADOWS: Table = ShadowInference.__table__  # type: ignore[assignment]
 _RESOLUTIONS: Table = InferenceResolution.__table__  # type: ignore[assignment]
 
@@ -44,16 +43,7 @@ def project(session: Session, positions: LogPositions, events: list[Event]) -> N
 
 def _note_unknown(session: Session, outcomes: list[Event]) -> None:
     keys = sorted({(event.agent_id, event.detail["shadow_id"]) for event in outcomes})
-    known: set[tuple[str, str]] = set()
-    for start in range(0, len(keys), _CHUNK):
-        rows = session.execute(
-            select(ShadowInference.agent_id, ShadowInference.shadow_id).where(
-                tuple_(ShadowInference.agent_id, ShadowInference.shadow_id).in_(
-                    keys[start : start + _CHUNK]
-                )
-            )
-        )
-        known.update((agent_id, shadow_id) for agent_id, shadow_id in rows)
+    known = {(row[0], row[1]) for row in rows_by_key(session, _SHADOWS, "shadow_id", keys)}
     for event in outcomes:
         if (event.agent_id, event.detail["shadow_id"]) not in known:
             event.noted.append(Flag.UNKNOWN_SUBJECT)
