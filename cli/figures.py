@@ -7,11 +7,16 @@ import httpx
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from cli.connection import connect
 from cli.options import EXIT_PROBLEM, EXIT_UNREACHABLE, EXIT_USAGE, AsJson, fail
 
 Agent = Annotated[str | None, typer.Option(help="The agent; may be left out if there is one.")]
+
+
+# Columns from which the window before has room, too.
+WIDE = 100
 
 
 class Form(StrEnum):
@@ -55,26 +60,20 @@ def ratios(
     if as_json:
         typer.echo(answer.text)
         return
-    body = answer.json()
-    console = Console()
-    start, end = body["window"]["from"], body["window"]["until"]
-    console.print(f"{body['agent']}, {start} to {end}, as of {body['as_of']}", style="dim")
-    table = Table(box=None, pad_edge=False)
-    for heading in ("ratio", "value", "counts", "95 %", "previous", "target", "status"):
-        is_text = heading in ("ratio", "status")
-        table.add_column(
-            heading,
-            justify="left" if is_text else "right",
-            no_wrap=heading == "ratio",
-            overflow="fold",
-        )
+    _show(answer.json(), Console(markup=False, highlight=False))
+
+
+def _show(body: dict[str, Any], console: Console) -> None:
+    start, end = body["window"]["from"][:16], body["window"]["until"][:16]
+    console.print(f"{_plain(body['agent'])}: {start} to {end} UTC, as of {body['as_of']}")
+    console.print(_table(body["ratios"], has_room=console.width >= WIDE))
+    reasons: dict[str, list[str]] = {}
     for name, figure in body["ratios"].items():
-        table.add_row(name, *_cells(figure))
-        for group in figure.get("groups", []):
-            table.add_row(f"  {group.get('group')}", *_cells(group))
-    console.print(table)
-    signature = body.get("bypass_signature")
-    if signature is not None:
+        if figure["value"] is None:
+            reasons.setdefault(figure.get("reason") or "no reason given", []).append(name)
+    for reason, names in reasons.items():
+        console.print(f"unavailable: {', '.join(names)}: {reason}")
+    if (signature := body.get("bypass_signature")) is not None:
         console.print(f"bypass signature: {_signature(signature)}")
     for caveat in dict.fromkeys(c for f in body["ratios"].values() for c in f.get("caveats", [])):
         console.print(f"- {caveat}", style="dim")
@@ -82,21 +81,47 @@ def ratios(
         console.print("Nothing in this window: `doxa report` shows the latest week with data.")
 
 
-def _cells(figure: dict[str, Any]) -> list[str]:
-    unit = figure.get("unit")
-    interval, target = figure.get("interval"), figure.get("target")
-    status = figure.get("status") or ""
-    reason = figure.get("reason") if figure["value"] is None else None
-    return [
+def _table(figures: dict[str, Any], *, has_room: bool) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    headings = ["ratio", "value", "counts", "95 %", "target", "status"]
+    for heading in [*headings, *(["previous"] if has_room else [])]:
+        is_text = heading in ("ratio", "target", "status")
+        table.add_column(heading, justify="left" if is_text else "right", no_wrap=True)
+    for name, figure in figures.items():
+        table.add_row(*_cells(name, figure, has_room=has_room))
+        for group in figure.get("groups", []):
+            label = f"  {_plain(str(group.get('group')))}"
+            table.add_row(*_cells(label, group, has_room=has_room))
+    return table
+
+
+def _cells(name: str, figure: dict[str, Any], *, has_room: bool) -> list[Text]:
+    unit, interval = figure.get("unit"), figure.get("interval")
+    cells = [
+        name,
         _number(figure["value"], unit),
         _counts(figure),
         f"{_number(interval['low'], unit)}–{_number(interval['high'], unit)}" if interval else "",
-        _number(figure.get("previous"), unit),
-        ""
-        if not target
-        else f"{target['op']} {'' if target['value'] is None else target['value']}",
-        f"{status}: {reason}" if reason else status,
+        _target(figure.get("target")),
+        figure.get("status") or "",
     ]
+    return [Text(cell) for cell in [*cells, *([_previous(figure)] if has_room else [])]]
+
+
+def _previous(figure: dict[str, Any]) -> str:
+    return _number(figure.get("previous"), figure.get("unit"))
+
+
+def _target(target: dict[str, Any] | None) -> str:
+    if not target:
+        return ""
+    is_trend = target["op"] in ("rising", "falling")
+    return str(target["op"]) if is_trend else f"{target['op']} {target['value']:g}"
+
+
+def _plain(text: str) -> str:
+    """A name that an agent chose, without what would move a terminal's cursor."""
+    return "".join(c if c.isprintable() else "\ufffd" for c in text)
 
 
 def _counts(figure: dict[str, Any]) -> str:

@@ -31,7 +31,7 @@ def list_agents(principal: PrincipalDep, database: DatabaseDep) -> AgentsOut:
             for agent in queries.all_agents(session)
             if principal.agent_id in (None, agent.agent_id)
         ]
-        return AgentsOut(agents=[agent_out(agent) for agent in agents])
+        return AgentsOut(items=[agent_out(agent) for agent in agents])
 
 
 @router.post("/agents", status_code=201)
@@ -59,7 +59,7 @@ def list_keys(principal: PrincipalDep, database: DatabaseDep) -> KeysOut:
     """All keys, without their secrets."""
     principal.require(Scope.OPERATE)
     with database.read() as session:
-        return KeysOut(keys=[key_out(key) for key in queries.all_keys(session)])
+        return KeysOut(items=[key_out(key) for key in queries.all_keys(session)])
 
 
 @router.post("/keys", status_code=201)

@@ -58,7 +58,8 @@ class AgentOut(BaseModel):
 class AgentsOut(BaseModel):
     """All agents."""
 
-    agents: list[AgentOut]
+    items: list[AgentOut]
+    next: None = None
 
 
 class KeyIn(BaseModel):
@@ -91,4 +92,5 @@ class NewKeyOut(KeyOut):
 class KeysOut(BaseModel):
     """All keys."""
 
-    keys: list[KeyOut]
+    items: list[KeyOut]
+    next: None = None

@@ -89,7 +89,7 @@ def test_an_operator_reports_and_an_auditor_counts(
 def test_a_revoked_key_stops_at_once_and_secrets_are_not_kept(
     client: httpx.Client, keys: dict[str, dict[str, str]]
 ) -> None:
-    listed = client.get("/v1/keys", headers=keys["operate"]).json()["keys"]
+    listed = client.get("/v1/keys", headers=keys["operate"]).json()["items"]
     secret = keys["write"]["Authorization"].removeprefix("Bearer ")
     assert secret not in str(listed)
     (writing,) = [key for key in listed if key["scope"] == "write"]
@@ -114,4 +114,4 @@ def test_an_agent_is_registered_changed_and_checked(client: httpx.Client) -> Non
 
 def test_an_agent_is_created_by_its_first_write(client: httpx.Client) -> None:
     client.post("/v1/events", json=EVENT)
-    assert [a["agent_id"] for a in client.get("/v1/agents").json()["agents"]] == ["a"]
+    assert [a["agent_id"] for a in client.get("/v1/agents").json()["items"]] == ["a"]
