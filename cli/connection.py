@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import httpx
 import typer
 
-from cli.options import EXIT_UNREACHABLE, fail, settings_from
+from cli.options import EXIT_UNREACHABLE, EXIT_USAGE, fail, settings_from
 
 TIMEOUT = httpx.Timeout(60.0, connect=5.0)
 
@@ -47,7 +47,9 @@ def connect() -> Iterator[httpx.Client]:
 
 
 def _client(url: str) -> httpx.Client:
-    key = os.environ.get("DOXA_API_KEY")
+    key = os.environ.get("DOXA_API_KEY", "").strip()
+    if not (key.isascii() and (key.isprintable())):
+        fail("DOXA_API_KEY holds a character that stands in no key: set it anew.", EXIT_USAGE)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     return httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT, trust_env=False)
 

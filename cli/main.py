@@ -1,5 +1,6 @@
 """The command `doxa`: each subcommand is a module of its own, loaded when it is called."""
 
+import sys
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
@@ -95,5 +96,13 @@ def main(
 
 
 def run() -> None:
-    """Entry point of the console script."""
-    app(prog_name="doxa")
+    """Entry point of the console script; a reason not to start is one line, never a traceback."""
+    try:
+        app(prog_name="doxa")
+    except Exception as problem:
+        from service.errors import ConfigurationError, LedgerError
+
+        if not isinstance(problem, ConfigurationError | LedgerError):
+            raise
+        typer.echo(str(problem), err=True)
+        sys.exit(2)

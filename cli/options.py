@@ -20,6 +20,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Answer as JSON, for machin
 EXIT_PROBLEM = 1
 EXIT_USAGE = 2
 EXIT_UNREACHABLE = 3
+EXIT_BUSY = 3
 
 
 def settings_from(**given: object) -> Settings:

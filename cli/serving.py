@@ -38,8 +38,8 @@ def serve(
         has_keys = _has_keys(settings)
         if not has_keys and not is_loopback(settings.host):
             fail(
-                f"Without keys Doxa serves this machine only, not {settings.host}: make one with "
-                "`doxa keys create operate` (and `doxa keys create write --agent ID` for the "
+                f"Without a valid key Doxa serves this machine only, not {settings.host}: make one "
+                "with `doxa keys create operate` (and `doxa keys create write --agent ID` for the "
                 "agent), then start it again.",
                 EXIT_USAGE,
             )

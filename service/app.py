@@ -5,12 +5,13 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 
 from service.agents import endpoints as agents_endpoints
 from service.agents.authentication import Keyring
 from service.api import problems
 from service.api.ingest_path import Doxa
+from service.api.parameters import refuse_unknown_parameters
 from service.api.state import State
 from service.audits.endpoints import router as audits_router
 from service.beliefs import projection as beliefs_projection
@@ -86,7 +87,6 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
         lifespan=_lifespan(state, writer),
         docs_url=None,
         redoc_url=None,
-        max_body_size=settings.max_body_bytes,
     )
     app.prefix = settings.root_path.rstrip("/")
     app.ingest = {
@@ -100,7 +100,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
     app.state.turn_reader = BatchReader[TurnIn, TurnRow](TurnIn, settings)
     problems.install(app)
     for router in ROUTERS:
-        app.include_router(router)
+        app.include_router(router, dependencies=[Depends(refuse_unknown_parameters)])
     return app
 
 

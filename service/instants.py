@@ -11,9 +11,10 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
-_SHORT_DURATION = re.compile(r"(\d{1,6})(s|m|h|d|w)", re.ASCII)
+_SHORT_DURATION = re.compile(r"(\d{1,20})(s|m|h|d|w)", re.ASCII)
 _ISO_DURATION = re.compile(
-    r"P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?", re.ASCII
+    r"P(?:(\d{1,20})W)?(?:(\d{1,20})D)?(?:T(?:(\d{1,20})H)?(?:(\d{1,20})M)?(?:(\d{1,20})S)?)?",
+    re.ASCII,
 )
 _UNITS = {"s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 
@@ -39,7 +40,8 @@ def parse_instant(text: str) -> int:
     try:
         instant = datetime.fromisoformat(text)
     except ValueError as problem:
-        raise ValueError(f"{problem}: write an instant like 2026-10-03T12:00:00Z") from None
+        hint = " (in an address, + is written %2B)" if " " in text else ""
+        raise ValueError(f"{problem}: write an instant like 2026-10-03T12:00:00Z{hint}") from None
     if instant.tzinfo is None:
         raise ValueError("has no offset: add one, for example Z or +02:00")
     return checked(to_microseconds(instant))
@@ -65,6 +67,8 @@ def parse_duration(text: str) -> int:
         raise ValueError("is no duration: write 7d, 12h, P7D or PT12H")
     if length <= 0:
         raise ValueError("must be longer than nothing")
+    if length > 2**62:
+        raise ValueError("is longer than the calendar")
     return length
 
 

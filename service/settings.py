@@ -51,7 +51,7 @@ class Settings(BaseSettings):
     @cached_property
     def resolved_database_url(self) -> str:
         """SQLAlchemy URL of the database; PostgreSQL URLs are given the psycopg driver."""
-        if self.database_url is None:
+        if not self.database_url:
             return f"sqlite:///{self.data_dir / 'doxa.db'}"
         url = self.database_url
         for prefix in ("postgresql://", "postgres://"):

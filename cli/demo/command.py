@@ -18,10 +18,10 @@ from rich.progress import Progress
 
 from auditor.days import days_with_turns
 from auditor.method import builtin_method
-from auditor.run import Auditor
+from auditor.run import Auditor, RunBusyError
 from cli.composition import compose
 from cli.demo.simulation import Simulation, simulate
-from cli.options import EXIT_PROBLEM, EXIT_USAGE, DataDir, fail, settings_from
+from cli.options import EXIT_BUSY, EXIT_PROBLEM, EXIT_USAGE, DataDir, fail, settings_from
 from cli.server import bind, prepare_database, serving_in_background
 from service.agents.queries import agent_called, zone_of
 from service.app import system_clock
@@ -163,7 +163,10 @@ def _audit(settings: Settings) -> None:
         with _progress() as progress:
             task = progress.add_task("auditing", total=len(days))
             for day in days:
-                findings += auditor.audit_day(AGENT, day).audit.findings
+                try:
+                    findings += auditor.audit_day(AGENT, day).audit.findings
+                except RunBusyError as busy:
+                    fail(f"{busy} Run it again then.", EXIT_BUSY)
                 progress.advance(task)
         typer.echo(f"Audited {len(days)} days: {findings} inferential assertions found.")
     finally:

@@ -12,7 +12,7 @@ from fastapi import Depends
 from starlette.requests import HTTPConnection
 
 from service.agents.operations import hash_key
-from service.agents.queries import StoredKey, active_keys
+from service.agents.queries import StoredKey, active_keys, all_keys
 from service.db.database import Database
 from service.errors import Forbidden, Unauthenticated
 from service.principals import LOCAL, Principal, Scope
@@ -27,19 +27,23 @@ class Keyring:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._keys: dict[bytes, StoredKey] = {}
+        self._had_keys = True
         self._read_at = float("-inf")
+        self._generation = 0
         self._lock = threading.Lock()
 
     def forget(self) -> None:
         """Reads the keys anew at the next request."""
+        # A refresh that is under way may have read what was there before.
+        self._generation += 1
         self._read_at = float("-inf")
 
     async def principal(self, connection: HTTPConnection) -> Principal:
         """The principal of a request; Unauthenticated or Forbidden when there is none."""
-        if time.monotonic() - self._read_at > STALE_AFTER_SECONDS:
+        while time.monotonic() - self._read_at > STALE_AFTER_SECONDS:
             await asyncio.to_thread(self._refresh)
-        if not self._keys:
-            _require_loopback_name(connection)
+        if not self._had_keys:
+            _require_this_machine(connection)
             return LOCAL
         scheme, _, key = connection.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key:
@@ -54,9 +58,13 @@ class Keyring:
         with self._lock:
             if time.monotonic() - self._read_at <= STALE_AFTER_SECONDS:
                 return
+            generation, began = self._generation, time.monotonic()
             with self._database.read() as session:
                 self._keys = {bytes(key.key_hash): key for key in active_keys(session)}
-            self._read_at = time.monotonic()
+                # Once there was a key, revoking it never opens the door again.
+                self._had_keys = bool(self._keys) or bool(all_keys(session))
+            if generation == self._generation:
+                self._read_at = began
 
 
 def is_loopback(host: str) -> bool:
@@ -69,12 +77,14 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _require_loopback_name(connection: HTTPConnection) -> None:
-    """Refuses a foreign Host header while there are no keys.
+def _require_this_machine(connection: HTTPConnection) -> None:
+    """Refuses a foreign peer or Host header while there are no keys.
 
     A web page that rebinds its own name to 127.0.0.1 would otherwise read the record through the
     browser of somebody on this machine.
     """
+    if connection.client is not None and not is_loopback(connection.client.host):
+        raise Forbidden("Without keys Doxa answers this machine only: `doxa keys create`.")
     host = connection.headers.get("host", "localhost")
     if not _names_this_machine(host):
         raise Forbidden(

@@ -10,10 +10,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from service.api import problems
-from service.errors import Fault, LedgerError, Malformed
+from service.api.bodies import BodyKind, body_kind, read_body
+from service.errors import Fault, LedgerError, Malformed, UnsupportedMedia
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -40,7 +41,29 @@ class Doxa(FastAPI):
                 response = await _answer(endpoint, Request(scope, receive))
                 await response(scope, receive, send)
                 return
+        if scope["type"] == "http" and scope["method"] in ("POST", "PATCH", "PUT"):
+            try:
+                receive = await self._held(scope, receive)
+            except LedgerError as refusal:
+                await problems.of_error(refusal)(scope, receive, send)
+                return
         await super().__call__(scope, receive, send)
+
+    async def _held(self, scope: Scope, receive: Receive) -> Receive:
+        """The body read to its limit and checked to be JSON, handed on as one message."""
+        request = Request(scope, receive)
+        body = await read_body(request, self.state.doxa.settings)
+        if body and body_kind(request.headers.get("content-type")) is not BodyKind.JSON:
+            raise UnsupportedMedia("Only application/json is taken here.")
+        # It is unpacked by now.
+        scope["headers"] = [h for h in scope["headers"] if h[0] != b"content-encoding"]
+        messages = iter([{"type": "http.request", "body": body, "more_body": False}])
+
+        async def replay() -> Message:
+            message = next(messages, None)
+            return await receive() if message is None else message
+
+        return replay
 
 
 def _nul() -> Malformed:

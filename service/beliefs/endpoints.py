@@ -58,7 +58,9 @@ def list_beliefs(
     place = decode_cursor(after, Place)
     with database.read() as session:
         agent_id = listed_agent(session, principal, agent)
-        wanted = queries.BeliefFilter(agent_id, label, status, worker, session_id, turn_id, q)
+        wanted = queries.BeliefFilter(
+            agent_id, label, status, worker, session_id, turn_id, q, visible_log(principal)
+        )
         beliefs, following = queries.newest_beliefs(session, wanted, limit=limit, after=place)
     return as_json({"items": beliefs, "next": encode_cursor(following)})
 
@@ -69,13 +71,13 @@ def read_belief(
 ) -> Response:
     """One belief: what it said, what happened to it, what it rests on and what rests on it.
 
-    A writing key sees the belief as it stands, but of its history only what its own log holds.
+    A writing key sees where the belief stands, but only content and history of its own log.
     """
     principal.require(*LEDGER_READERS)
     log = visible_log(principal)
     with database.read() as session:
         agent_id = chosen_agent(session, principal, agent).agent_id
-        belief = queries.belief_called(session, agent_id, belief_id)
+        belief = queries.belief_called(session, agent_id, belief_id, log)
         if belief is None:
             raise NotFound(f"Agent {agent_id!r} has no belief {belief_id!r}.")
         wanted = EventFilter(agent_id=agent_id, belief_id=belief_id, log=log)

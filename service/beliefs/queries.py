@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, Select, and_, func, select, tuple_
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from scoring.labels import Label
@@ -35,6 +35,7 @@ class BeliefFilter:
     session_id: str | None = None
     turn_id: str | None = None
     content: str | None = None
+    log: str | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """The same as conditions on `beliefs` joined with the current version of each."""
@@ -49,7 +50,14 @@ class BeliefFilter:
         found: list[ColumnElement[bool]] = [c == v for c, v in equal.items() if v is not None]
         if self.content:
             found.append(contains(BeliefVersion.content, json_text.shown(self.content) or ""))
-        return found
+        return [*found, *readable_in(self.log)]
+
+
+def readable_in(log: str | None) -> list[ColumnElement[bool]]:
+    """Beliefs whose content stands in a log, or was never told; all when no log is named."""
+    if log is None:
+        return []
+    return [or_(Belief.content_log.is_(None), Belief.content_log == log)]
 
 
 def contains(column: Any, text: str) -> ColumnElement[bool]:
@@ -78,10 +86,14 @@ def newest_beliefs(
     )
 
 
-def belief_called(session: Session, agent_id: str, belief_id: str) -> BeliefOut | None:
-    """One belief with its current content."""
+def belief_called(
+    session: Session, agent_id: str, belief_id: str, log: str | None = None
+) -> BeliefOut | None:
+    """One belief with its current content; none whose content stands in another log."""
     row = session.execute(
-        _with_content().where(Belief.agent_id == agent_id, Belief.belief_id == belief_id)
+        _with_content().where(
+            Belief.agent_id == agent_id, Belief.belief_id == belief_id, *readable_in(log)
+        )
     ).one_or_none()
     return None if row is None else _belief_out(row)
 

@@ -7,7 +7,10 @@ from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
+
+from service.errors import ConfigurationError
 
 BUSY_TIMEOUT_MS = 30_000
 _READING_PRAGMAS = (f"busy_timeout = {BUSY_TIMEOUT_MS}", "foreign_keys = ON")
@@ -25,9 +28,11 @@ _WRITING_PRAGMAS = (
 
 
 def _sqlite_engine(url: URL, *, read_only: bool) -> Engine:
-    path = Path(url.database or "doxa.db")
+    if not url.database or url.database == ":memory:":
+        raise ConfigurationError("DOXA_DATABASE_URL names no file: write sqlite:///path/to/doxa.db")
+    path = Path(url.database)
     if not read_only:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
 
     def connect() -> sqlite3.Connection:
         # autocommit mode of the driver: BEGIN is ours (below), so that a write takes its lock at
@@ -83,13 +88,30 @@ _OPENERS: dict[str, Callable[..., Engine]] = {
     "sqlite": _sqlite_engine,
     "postgresql": _postgresql_engine,
 }
+_DRIVERS = frozenset({"sqlite", "sqlite+pysqlite", "postgresql", "postgresql+psycopg"})
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise ConfigurationError(
+            f"The data folder {folder} cannot be made ({problem.strerror}): name another with "
+            "--data-dir or DOXA_DATA_DIR."
+        ) from None
 
 
 def open_engine(url: str, *, read_only: bool) -> Engine:
-    """An engine for a SQLite or PostgreSQL URL; ValueError names what is known."""
-    parsed = make_url(url)
-    opener = _OPENERS.get(parsed.get_backend_name())
-    if opener is None:
-        known = ", ".join(sorted(_OPENERS))
-        raise ValueError(f"no database of kind {parsed.get_backend_name()!r}: use one of {known}")
+    """An engine for a SQLite or PostgreSQL URL; ConfigurationError says what can be written."""
+    try:
+        parsed = make_url(url)
+        opener = _OPENERS.get(parsed.get_backend_name())
+        has_driver = parsed.drivername in _DRIVERS
+    except (ArgumentError, ValueError):
+        opener, has_driver = None, False
+    if opener is None or not has_driver:
+        raise ConfigurationError(
+            "DOXA_DATABASE_URL is none that Doxa can open: write sqlite:///path/to/doxa.db or "
+            "postgresql://user:password@host/database."
+        )
     return opener(parsed, read_only=read_only)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import psycopg
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from service.errors import Unavailable
+from service.errors import ConfigurationError, Unavailable
 
 
 class AlreadyRecorded(Exception):
@@ -41,6 +41,11 @@ def _may_pass(origin: BaseException | None) -> bool:
     return False
 
 
+def _is_broken_file(origin: BaseException | None) -> bool:
+    code = getattr(origin, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Raises `Unavailable` for a locked, full, lost or stopping database, both drivers alike."""
@@ -52,6 +57,11 @@ def translated() -> Iterator[None]:
             reason = str(origin).strip().splitlines()[0] if str(origin).strip() else "no answer"
             raise Unavailable(
                 f"The database did not take it ({reason}). Send it again."
+            ) from problem
+        if _is_broken_file(origin):
+            raise ConfigurationError(
+                f"The database file cannot be read ({origin}): restore a backup, or name another "
+                "folder with DOXA_DATA_DIR."
             ) from problem
         raise
 

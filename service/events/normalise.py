@@ -193,6 +193,8 @@ def _check_type(
                     f"begin a type of your own with {OWN_TYPE_PREFIX!r}",
                 )
             )
+        elif fault := id_fault("event", item.event, settings):
+            faults.append(fault)
         return []
     if rule.must or rule.must_detail:
         _check_musts(item, detail, rule, faults)

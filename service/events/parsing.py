@@ -1,5 +1,6 @@
 """A request body into checked rows: one fast pass, and a slow one that explains the faults."""
 
+import codecs
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -58,6 +59,7 @@ class BatchReader(Generic[Item, Row]):
     ) -> Parsed[Row]:
         """All items of a body; raises Malformed when the body as a whole is no JSON."""
         parsed: Parsed[Row] = Parsed()
+        body = body.removeprefix(codecs.BOM_UTF8)
         parsed.is_single = not lines and body.lstrip()[:1] == b"{"
         try:
             items = self._decode(body, lines=lines, is_single=parsed.is_single)

@@ -98,7 +98,10 @@ def parse_week(text: str, name: str = "week") -> date:
         monday = date.fromisocalendar(int(found[1]), int(found[2]), 1)
         monday + timedelta(days=7)
     except (ValueError, OverflowError):
-        raise _malformed(name, f"{text} does not exist: ISO years have 52 or 53 weeks") from None
+        raise _malformed(
+            name,
+            f"{text} does not exist, or ends beyond the calendar: ISO years have 52 or 53 weeks",
+        ) from None
     return monday
 
 

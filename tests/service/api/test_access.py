@@ -1,5 +1,6 @@
 """Keys bind a writer to its agent; without any, only this machine is served."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -115,3 +116,36 @@ def test_an_agent_is_registered_changed_and_checked(client: httpx.Client) -> Non
 def test_an_agent_is_created_by_its_first_write(client: httpx.Client) -> None:
     client.post("/v1/events", json=EVENT)
     assert [a["agent_id"] for a in client.get("/v1/agents").json()["items"]] == ["a"]
+
+
+def test_revoking_the_last_key_does_not_open_the_door(client: httpx.Client) -> None:
+    operate = {"Authorization": f"Bearer {make_key(client, 'operate')}"}
+    (key,) = client.get("/v1/keys", headers=operate).json()["items"]
+    assert client.delete(f"/v1/keys/{key['key_id']}", headers=operate).status_code == 204
+    for headers in ({}, operate):
+        assert client.get("/v1/keys", headers=headers).status_code == 401
+
+
+def test_a_key_works_from_its_first_use_and_not_after_its_last(client: httpx.Client) -> None:
+    operate = {"Authorization": f"Bearer {make_key(client, 'operate')}"}
+
+    def live_and_die(_: int) -> list[int]:
+        made = client.post("/v1/keys", json={"scope": "read"}, headers=operate).json()
+        reading = {"Authorization": f"Bearer {made['key']}"}
+        first = client.get("/v1/events", headers=reading).status_code
+        client.delete(f"/v1/keys/{made['key_id']}", headers=operate)
+        return [first, client.get("/v1/events", headers=reading).status_code]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(live_and_die, range(24))) == [[200, 401]] * 24
+
+
+def test_a_writing_key_does_not_read_what_the_audit_log_says_of_beliefs(
+    client: httpx.Client, keys: dict[str, dict[str, str]]
+) -> None:
+    told = EVENT | {"event": "belief.created", "belief_id": "b", "label_to": "infer"}
+    told |= {"detail": {"content": "the auditor's own words"}}
+    assert client.post("/v1/events", json=told, headers=keys["audit"]).status_code == 200
+    assert client.get("/v1/beliefs/b", headers=keys["write"]).status_code == 404
+    assert client.get("/v1/beliefs", headers=keys["write"]).json()["items"] == []
+    assert client.get("/v1/beliefs/b", headers=keys["read"]).status_code == 200

@@ -334,3 +334,48 @@ def test_a_long_id_of_wide_characters_is_stored_and_found(client: httpx.Client) 
     too_long = batch[1] | {"detail": {"prediction_id": wide + "x"}, "event_id": "q"}
     refused = client.post("/v1/events", json=too_long)
     assert pointers(refused) == ["/detail/prediction_id"]
+
+
+def test_the_type_of_an_event_has_a_limit_like_every_name(client: httpx.Client) -> None:
+    odd = "".join(chr(97 + n * n % 26) for n in range(30_000))
+    answer = post(client, json.dumps(EVENT | {"event": f"x.{odd}"}))
+    assert answer.status_code == 422
+    assert pointers(answer) == ["/event"]
+
+
+@pytest.mark.parametrize("path", ["/v1/agents", "/v1/keys", "/v1/audits", "/v1/bench-runs"])
+def test_limits_and_types_of_bodies_hold_for_every_call(client: httpx.Client, path: str) -> None:
+    headers = {"Content-Type": "application/json"}
+    large = client.post(path, content=b" " * 20_000_000, headers=headers)
+    assert large.status_code == 413
+    assert "DOXA_MAX_BODY_BYTES" in strict(large)["detail"]
+    plain = client.post(path, content=b"x", headers={"Content-Type": "text/plain"})
+    assert plain.status_code == 415
+    for answer in (large, plain):
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_packed_body_is_taken_by_every_call(client: httpx.Client) -> None:
+    packed = gzip.compress(b'{"agent_id": "packed"}')
+    headers = JSON | {"Content-Encoding": "gzip"}
+    assert client.post("/v1/agents", content=packed, headers=headers).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [("agnet=a", "agnet"), ("limit=1&limit=2", "limit"), ("worker=a&worker=b", "worker")],
+)
+def test_a_mistyped_or_repeated_parameter_is_refused(
+    client: httpx.Client, query: str, name: str
+) -> None:
+    answer = client.get(f"/v1/events?{query}")
+    assert answer.status_code == 422
+    assert pointers(answer) == [f"/query/{name}"]
+
+
+def test_a_parameter_that_may_stand_twice_may(client: httpx.Client) -> None:
+    assert client.get("/v1/events?event=x.a&event=x.b").status_code == 200
+
+
+def test_a_byte_order_mark_is_passed_over(client: httpx.Client) -> None:
+    assert post(client, b"\xef\xbb\xbf" + json.dumps(EVENT).encode()).json()["accepted"] == 1
