@@ -101,11 +101,18 @@ def _cells(name: str, figure: dict[str, Any], *, has_room: bool) -> list[Text]:
         name,
         _number(figure["value"], unit),
         _counts(figure),
-        f"{_number(interval['low'], unit)}–{_number(interval['high'], unit)}" if interval else "",
+        _interval(interval, unit),
         _target(figure.get("target")),
         figure.get("status") or "",
     ]
     return [Text(cell) for cell in [*cells, *([_previous(figure)] if has_room else [])]]
+
+
+def _interval(interval: dict[str, Any] | None, unit: str | None) -> str:
+    # Where all turns were read there is no sampling error, and no interval to show for it.
+    if not interval or interval["low"] == interval["high"]:
+        return ""
+    return f"{_number(interval['low'], unit)}–{_number(interval['high'], unit)}"
 
 
 def _previous(figure: dict[str, Any]) -> str:
@@ -141,8 +148,11 @@ def _number(value: float | None, unit: str | None) -> str:
 def _signature(signature: dict[str, Any]) -> str:
     if signature["holds"] is None:
         return f"cannot be told: {signature['reason']}"
-    held = ", ".join(signature["held"]) or "none"
-    return f"{'holds' if signature['holds'] else 'does not hold'} (of its four conditions: {held})"
+    held = signature["held"]
+    named = f": {', '.join(held)}" if held else ""
+    return (
+        f"{'holds' if signature['holds'] else 'does not hold'}, {len(held)} of 4 conditions{named}"
+    )
 
 
 def report(

@@ -47,7 +47,9 @@ class Keyring:
             return LOCAL
         scheme, _, key = connection.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not key:
-            raise Unauthenticated("Send the key as `Authorization: Bearer <key>`.")
+            raise Unauthenticated(
+                "Send the key as `Authorization: Bearer <key>` (commands read DOXA_API_KEY)."
+            )
         digest = hash_key(key.strip())
         found = self._keys.get(digest)
         if found is None or not hmac.compare_digest(found.key_hash, digest):
