@@ -54,8 +54,8 @@ bench: $(VENV)/.dev ## Measure speed as ratios in one run, and the auditor again
 lock: $(VENV)/.python ## Pin requirements anew (names, versions, hashes; no addresses)
 	$(BIN)/python -m pip install --quiet uv
 	cd requirements && ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header -o runtime.txt runtime.in
+	  --no-annotate --no-header -o runtime.txt runtime.in
 	cd requirements && ../$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --no-annotate --no-header -c runtime.txt -o dev.txt dev.in
+	  --no-annotate --no-header -c runtime.txt -o dev.txt dev.in
 clean: ## Remove the virtual environment and caches (never your data)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
