@@ -1,4 +1,5 @@
 import asyncio
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Header, Query
@@ -15,7 +16,7 @@ from service.api.state import DatabaseDep, state_of
 from service.db.database import Database
 from service.errors import Fault, Malformed, Unavailable
 from service.events.normalise import Intake, normalise
-from service.events.parsing import BatchReader, Parsed, refuse
+from service.events.parsing import BatchReader, Item, Parsed, Row, refuse
 from service.events.queries import EventFilter, Place, newest_events
 from service.events.schemas import Event, EventIn
 from service.events.stream import Follower, parse_place
@@ -40,19 +41,13 @@ async def post_events(request: Request) -> Response:
     agent = DefaultAgent(state.database, principal)
     intake = Intake(principal, state.settings, state.clock(), agent, own_log(principal), skip)
     reader: BatchReader[EventIn, Event] = request.app.state.event_reader
-
-    def read() -> Parsed[Event]:
-        return reader.read(
-            body,
-            lines=kind is BodyKind.LINES,
-            normalise=lambda item, index, repaired: normalise(
-                item, intake, index, repaired=repaired
-            ),
-        )
-
-    parsed = await asyncio.to_thread(read) if len(body) > PARSE_IN_THREAD_BYTES else read()
-    if parsed.bad and (not skip or parsed.is_single):
-        raise refuse(parsed.bad, [], is_single=parsed.is_single)
+    parsed = await parse_batch(
+        body,
+        reader,
+        lambda item, index, repaired: normalise(item, intake, index, repaired=repaired),
+        lines=kind is BodyKind.LINES,
+        skip=skip,
+    )
     batch = EventBatch(parsed.rows, parsed.bad, skip and not parsed.is_single, parsed.is_single)
     return as_json(await writer_of(request).submit(batch))
 
@@ -61,6 +56,25 @@ async def post_events(request: Request) -> Response:
 router.add_api_route(
     "", post_events, methods=["POST"], openapi_extra=BATCH_BODY, response_model=None
 )
+
+
+async def parse_batch(
+    body: bytes,
+    reader: BatchReader[Item, Row],
+    normalise_item: Callable[[Item, int, bool], Row | list[Fault]],
+    *,
+    lines: bool,
+    skip: bool,
+) -> Parsed[Row]:
+    """The rows of a body; raises for bad items unless they are to be skipped in a batch."""
+
+    def read() -> Parsed[Row]:
+        return reader.read(body, lines=lines, normalise=normalise_item)
+
+    parsed = await asyncio.to_thread(read) if len(body) > PARSE_IN_THREAD_BYTES else read()
+    if parsed.bad and (not skip or parsed.is_single):
+        raise refuse(parsed.bad, [], is_single=parsed.is_single)
+    return parsed
 
 
 class DefaultAgent:

@@ -1,4 +1,3 @@
-import asyncio
 from typing import Annotated, Any
 
 import msgspec
@@ -15,13 +14,13 @@ from service.api.responses import as_json
 from service.api.state import DatabaseDep, state_of
 from service.errors import NotFound
 from service.events.endpoints import (
-    PARSE_IN_THREAD_BYTES,
     DefaultAgent,
     instant_of,
+    parse_batch,
     visible_log,
     writer_of,
 )
-from service.events.parsing import BatchReader, Parsed, refuse
+from service.events.parsing import BatchReader
 from service.principals import Scope
 from service.turns import queries
 from service.turns.normalise import TurnIntake, normalise_turn
@@ -42,19 +41,13 @@ async def post_turns(request: Request) -> Response:
     agent = DefaultAgent(state.database, principal)
     intake = TurnIntake(principal, state.settings, state.clock(), agent, skip)
     reader: BatchReader[TurnIn, TurnRow] = request.app.state.turn_reader
-
-    def read() -> Parsed[TurnRow]:
-        return reader.read(
-            body,
-            lines=kind is BodyKind.LINES,
-            normalise=lambda item, index, repaired: normalise_turn(
-                item, intake, index, repaired=repaired
-            ),
-        )
-
-    parsed = await asyncio.to_thread(read) if len(body) > PARSE_IN_THREAD_BYTES else read()
-    if parsed.bad and (not skip or parsed.is_single):
-        raise refuse(parsed.bad, [], is_single=parsed.is_single)
+    parsed = await parse_batch(
+        body,
+        reader,
+        lambda item, index, repaired: normalise_turn(item, intake, index, repaired=repaired),
+        lines=kind is BodyKind.LINES,
+        skip=skip,
+    )
     batch = TurnBatch(parsed.rows, parsed.bad, skip and not parsed.is_single, parsed.is_single)
     return as_json(await writer_of(request).submit(batch))
 
