@@ -6,7 +6,7 @@ Whatever takes a position locks the audit log first, so two auditors of one agen
 import secrets
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import insert, or_, select, update
+from sqlalchemy import Table, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from service import json_text
@@ -14,6 +14,7 @@ from service.audits.records import DrawnTurn, FindingRecord, JudgedTurn, Lease, 
 from service.audits.vocabulary import RunState
 from service.events.log import LogPositions
 from service.events.operations import append
+from service.events.recording import record_rows
 from service.events.schemas import Event
 from service.events.vocabulary import EventType, Log, OpportunitySource
 from service.inferences.operations import AuditShadow, record_audit_shadows
@@ -22,6 +23,8 @@ from service.models import AuditedTurn, AuditRequest, AuditRun, AuditSample, Fin
 
 # A run whose heartbeat is older was left by a process that died.
 STALE_AFTER = 2 * MINUTE
+_AUDITED_TURNS: Table = AuditedTurn.__table__  # type: ignore[assignment]
+_FINDINGS: Table = Finding.__table__  # type: ignore[assignment]
 
 
 class LeaseLostError(Exception):
@@ -127,21 +130,22 @@ def store_judged_turn(session: Session, lease: Lease, judged: JudgedTurn, now: i
     positions = lock_audit_log(session, lease.agent_id)
     beat(session, lease, now)
     turn, drawn = judged.turn, judged.drawn
-    session.execute(
-        insert(AuditedTurn).values(
-            agent_id=lease.agent_id, turn_id=turn.turn_id, log=str(Log.AUDIT),
-            seq=positions.take(lease.agent_id, Log.AUDIT), run_id=lease.run_id, ts=turn.ts,
-            audited_at=now, session_id=turn.session_id, worker=turn.worker, model=turn.model,
-            commit_sha=turn.commit_sha, stratum=drawn.stratum,
-            stratum_population=drawn.stratum_population, stratum_sample=drawn.stratum_sample,
-            state=str(judged.state), reason=json_text.shown(judged.reason),
-            sentences=judged.sentences, claims=judged.claims,
-            counts=json_text.encode(dict(judged.counts)),
-        )
+    record_rows(
+        session,
+        positions,
+        _AUDITED_TURNS,
+        [
+            (
+                lease.agent_id, turn.turn_id, str(Log.AUDIT), lease.run_id, turn.ts, now,
+                turn.session_id, turn.worker, turn.model, turn.commit_sha, drawn.stratum,
+                drawn.stratum_population, drawn.stratum_sample, str(judged.state),
+                json_text.shown(judged.reason), judged.sentences, judged.claims,
+                json_text.encode(dict(judged.counts)),
+            )
+        ],
     )  # fmt: skip
-    rows = [_finding_row(lease, judged, finding, positions) for finding in judged.findings]
-    if rows:
-        session.execute(insert(Finding), rows)
+    findings = [_finding_row(lease, judged, finding) for finding in judged.findings]
+    record_rows(session, positions, _FINDINGS, findings)
     events = [_opportunity(lease, judged, finding, now) for finding in judged.findings]
     if events:
         append(session, positions, events, {})
@@ -156,27 +160,19 @@ def store_judged_turn(session: Session, lease: Lease, judged: JudgedTurn, now: i
     positions.store()
 
 
-def _finding_row(
-    lease: Lease, judged: JudgedTurn, finding: FindingRecord, positions: LogPositions
-) -> dict[str, object]:
+def _finding_row(lease: Lease, judged: JudgedTurn, finding: FindingRecord) -> tuple[object, ...]:
     decisive = finding.decisive_source
-    return {
-        "agent_id": lease.agent_id, "finding_id": finding.finding_id, "log": str(Log.AUDIT),
-        "seq": positions.take(lease.agent_id, Log.AUDIT), "run_id": lease.run_id,
-        "turn_id": judged.turn.turn_id, "session_id": judged.turn.session_id,
-        "ts": judged.turn.ts, "statement": json_text.shown(finding.statement),
+    return (
+        lease.agent_id, finding.finding_id, str(Log.AUDIT), lease.run_id, judged.turn.turn_id,
+        judged.turn.session_id, judged.turn.ts, json_text.shown(finding.statement),
         # U+0000 becomes U+FFFD, one character for one: the offsets still hold.
-        "quote": json_text.shown(finding.quote), "quote_start": finding.quote_start,
-        "quote_end": finding.quote_end,
-        "context_quotes": json_text.encode(_context(finding)),
-        "support": finding.support, "support_score": finding.support_score,
-        "expressed_confidence": finding.expressed_confidence,
-        "decisive_source": None if decisive is None else int(decisive),
-        "tool_before": int(finding.tool_before), "abducted": int(finding.abducted),
-        "gated": int(finding.gated), "written": int(finding.belief_id is not None),
-        "belief_id": finding.belief_id, "belief_label": finding.belief_label,
-        "link_score": finding.link_score,
-    }  # fmt: skip
+        json_text.shown(finding.quote), finding.quote_start, finding.quote_end,
+        json_text.encode(_context(finding)), finding.support, finding.support_score,
+        finding.expressed_confidence, None if decisive is None else int(decisive),
+        int(finding.tool_before), int(finding.abducted), int(finding.gated),
+        int(finding.belief_id is not None), finding.belief_id, finding.belief_label,
+        finding.link_score,
+    )  # fmt: skip
 
 
 def _context(finding: FindingRecord) -> list[dict[str, str]]:

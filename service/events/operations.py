@@ -46,7 +46,7 @@ def append(
             e.agent_id, e.log, e.seq, e.event_id, e.ts, e.received_at, e.session_id, e.turn_id,
             e.worker, e.event, e.belief_id, e.contradiction_id, e.label_from, e.label_to,
             e.confidence, e.detail_text, salts[SALT_BYTES * i : SALT_BYTES * (i + 1)],
-            e.cost_tokens, e.cost_usd, e.latency_ms, _flags(e),
+            e.cost_tokens, e.cost_usd, e.latency_ms, _flags(e), None, None,
         )
         for i, e in enumerate(events)
     ]  # fmt: skip

@@ -1,6 +1,5 @@
 """Shadow inferences that no event of the agent left behind."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,8 +7,8 @@ from sqlalchemy import Table
 from sqlalchemy.orm import Session
 
 from service import json_text
-from service.db.bulk import insert_rows
 from service.events.log import LogPositions
+from service.events.recording import record_rows
 from service.events.schemas import Event
 from service.events.vocabulary import Log
 from service.inferences.projection import shadow_id_of
@@ -40,14 +39,13 @@ def record_audit_shadows(
     rows = [
         (
             shadow.event.agent_id, shadow_id_of(str(Log.AUDIT), shadow.event.event_id),
-            str(Log.AUDIT), positions.take(shadow.event.agent_id, Log.AUDIT), AUDIT_SOURCE,
+            str(Log.AUDIT), AUDIT_SOURCE,
             shadow.event.event_id, shadow.event.ts, shadow.event.received_at,
             shadow.event.session_id, shadow.event.turn_id, shadow.event.worker, None,
             json_text.shown(shadow.statement), None, None, None,
             json_text.encode_or_none(shadow.evidence), None,
             json_text.shown(shadow.gate_decision), json_text.shown(shadow.commit_sha),
-            os.urandom(16),
-        )
+            )
         for shadow in shadows
     ]  # fmt: skip
-    insert_rows(session, _SHADOWS, rows)
+    record_rows(session, positions, _SHADOWS, rows)

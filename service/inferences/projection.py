@@ -1,14 +1,13 @@
 """Shadow inferences: what was believed on which evidence, written down before the outcome."""
 
-import os
-
 from sqlalchemy import Table
 from sqlalchemy.orm import Session
 
 from scoring.labels import INFERENTIAL
 from service import json_text
-from service.db.bulk import insert_rows, rows_by_key
+from service.db.bulk import rows_by_key
 from service.events.log import LogPositions
+from service.events.recording import record_rows
 from service.events.schemas import Event
 from service.events.vocabulary import EventType, Flag, ResolutionSource
 from service.models import InferenceResolution, ShadowInference
@@ -31,14 +30,14 @@ def project(session: Session, positions: LogPositions, events: list[Event]) -> N
     """Writes a shadow inference for each inferential write or assertion, a row for each outcome."""
     outcomes = [event for event in events if event.event == EventType.INFERENCE_OUTCOME]
     shadows = [
-        _shadow(event, positions)
+        _shadow(event)
         for event in events
         if event.event == EventType.ASSERTION_MADE
         or (event.event == EventType.BELIEF_CREATED and event.label_to in INFERENTIAL)
     ]
-    insert_rows(session, _SHADOWS, shadows)
+    record_rows(session, positions, _SHADOWS, shadows)
     _note_unknown(session, outcomes)
-    insert_rows(session, _RESOLUTIONS, [_resolution(event, positions) for event in outcomes])
+    record_rows(session, positions, _RESOLUTIONS, [_resolution(event) for event in outcomes])
 
 
 def _note_unknown(session: Session, outcomes: list[Event]) -> None:
@@ -49,24 +48,23 @@ def _note_unknown(session: Session, outcomes: list[Event]) -> None:
             event.noted.append(Flag.UNKNOWN_SUBJECT)
 
 
-def _shadow(event: Event, positions: LogPositions) -> tuple[object, ...]:
+def _shadow(event: Event) -> tuple[object, ...]:
     detail = event.detail
     statement = detail.get("statement")
     if statement is None:
         statement = detail.get("content")
     return (
         event.agent_id, shadow_id_of(event.log, event.event_id), event.log,
-        positions.take(event.agent_id, event.log), event.log, event.event_id, event.ts,
+        event.log, event.event_id, event.ts,
         event.received_at, event.session_id, event.turn_id, event.worker, event.belief_id,
         json_text.shown(statement), json_text.shown(detail.get("category")), event.label_to,
         event.confidence, json_text.encode_or_none(detail.get("evidence")),
         json_text.encode_or_none(detail.get("alternatives")),
         json_text.shown(detail.get("gate_decision")), json_text.shown(detail.get("commit_sha")),
-        os.urandom(16),
     )  # fmt: skip
 
 
-def _resolution(event: Event, positions: LogPositions) -> tuple[object, ...]:
+def _resolution(event: Event) -> tuple[object, ...]:
     detail = event.detail
     source = ResolutionSource(detail["source"])
     if source in _MUST_CITE and not detail.get("evidence"):
@@ -74,6 +72,6 @@ def _resolution(event: Event, positions: LogPositions) -> tuple[object, ...]:
         source = ResolutionSource.SELF_BELIEF
     return (
         event.agent_id, shadow_id_of(event.log, event.event_id), event.log,
-        positions.take(event.agent_id, event.log), detail["shadow_id"], source,
+        detail["shadow_id"], source,
         int(detail["outcome"]), json_text.encode_or_none(detail.get("evidence")), event.ts,
     )  # fmt: skip

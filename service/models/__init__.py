@@ -9,10 +9,19 @@ from service.models.audits import (
     Finding,
 )
 from service.models.events import CogEvent, LogHead
-from service.models.inferences import InferenceResolution, ShadowInference
-from service.models.ledger import Belief, BeliefVersion, Contradiction, Prediction
-from service.models.record import Record
+from service.models.hand_checks import HandCheck, HandCheckVerdict
+from service.models.inferences import InferenceContext, InferenceResolution, ShadowInference
+from service.models.ledger import (
+    Belief,
+    BeliefSupport,
+    BeliefVersion,
+    Contradiction,
+    Prediction,
+)
+from service.models.record import Committed, Record
 from service.models.reports import BenchRun, WeeklyReport
+from service.models.requests import IdempotencyKey
+from service.models.trust import LedgerChange, PublishedChange, Redaction
 from service.models.turns import Turn
 
 __all__ = [
@@ -23,15 +32,24 @@ __all__ = [
     "AuditSample",
     "AuditedTurn",
     "Belief",
+    "BeliefSupport",
     "BeliefVersion",
     "BenchRun",
     "CogEvent",
+    "Committed",
     "Contradiction",
     "Finding",
+    "HandCheck",
+    "HandCheckVerdict",
+    "IdempotencyKey",
+    "InferenceContext",
     "InferenceResolution",
+    "LedgerChange",
     "LogHead",
     "Prediction",
+    "PublishedChange",
     "Record",
+    "Redaction",
     "ShadowInference",
     "Turn",
     "WeeklyReport",

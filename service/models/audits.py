@@ -2,7 +2,7 @@ from sqlalchemy import Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from service.db.types import BYTES, INSTANT, JSON_TEXT, KEY, REAL, TEXT, TRUTH, WHOLE
-from service.models.record import STRICT, Record
+from service.models.record import STRICT, Committed, Record
 
 
 class AuditRun(Record):
@@ -50,7 +50,7 @@ class AuditSample(Record):
     __table_args__ = (Index(None, "run_id", "position"), STRICT)
 
 
-class AuditedTurn(Record):
+class AuditedTurn(Committed, Record):
     """What became of a drawn turn; a row of the audit log, write-once."""
 
     __tablename__ = "audited_turns"
@@ -83,7 +83,7 @@ class AuditedTurn(Record):
     )
 
 
-class Finding(Record):
+class Finding(Committed, Record):
     """One inferential assertion that the auditor found; a row of the audit log, write-once."""
 
     __tablename__ = "findings"

@@ -2,11 +2,15 @@ from sqlalchemy import Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from service.db.types import BYTES, INSTANT, JSON_TEXT, KEY, REAL, WHOLE
-from service.models.record import STRICT, Record
+from service.models.record import STRICT, Committed, Record
 
 
 class LogHead(Record):
-    """How many rows each of an agent's two logs holds; its row is the lock of that log."""
+    """How many rows each of an agent's two logs holds; its row is the lock of that log.
+
+    `frontier` is the Merkle tree over the log's leaves as far as an append needs it, `seal` the
+    HMAC of the row. Rows up to `unsealed_until` were written before Doxa sealed rows.
+    """
 
     __tablename__ = "log_heads"
     __table_args__ = (STRICT,)
@@ -14,9 +18,12 @@ class LogHead(Record):
     agent_id: Mapped[str] = mapped_column(KEY, primary_key=True)
     log: Mapped[str] = mapped_column(KEY, primary_key=True)
     size: Mapped[int] = mapped_column(WHOLE)
+    frontier: Mapped[bytes | None] = mapped_column(BYTES)
+    unsealed_until: Mapped[int | None] = mapped_column(WHOLE)
+    seal: Mapped[bytes | None] = mapped_column(BYTES)
 
 
-class CogEvent(Record):
+class CogEvent(Committed, Record):
     """The one source of truth: append-only, in the order of (`agent_id`, `log`, `seq`).
 
     `seq` is the row's position in its log. Every write-once row of the agent takes one (events,

@@ -1,11 +1,11 @@
 from sqlalchemy import Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from service.db.types import BYTES, INSTANT, JSON_TEXT, KEY, REAL, TEXT, TRUTH, WHOLE
-from service.models.record import STRICT, Record
+from service.db.types import INSTANT, JSON_TEXT, KEY, REAL, TEXT, TRUTH, WHOLE
+from service.models.record import STRICT, Committed, Record
 
 
-class ShadowInference(Record):
+class ShadowInference(Committed, Record):
     """What was believed, on which evidence, before the outcome was known. Write-once."""
 
     __tablename__ = "shadow_inferences"
@@ -30,7 +30,6 @@ class ShadowInference(Record):
     alternatives: Mapped[str | None] = mapped_column(JSON_TEXT)
     gate_decision: Mapped[str | None] = mapped_column(TEXT)
     commit_sha: Mapped[str | None] = mapped_column(TEXT)
-    detail_salt: Mapped[bytes | None] = mapped_column(BYTES)
 
     __table_args__ = (
         UniqueConstraint("agent_id", "log", "seq"),
@@ -40,7 +39,7 @@ class ShadowInference(Record):
     )
 
 
-class InferenceResolution(Record):
+class InferenceResolution(Committed, Record):
     """Ground truth that arrived for a shadow inference; append-only, all of them stay."""
 
     __tablename__ = "inference_resolutions"
@@ -59,5 +58,32 @@ class InferenceResolution(Record):
         UniqueConstraint("agent_id", "log", "seq"),
         Index(None, "agent_id", "shadow_id"),
         Index(None, "agent_id", "resolved_at"),
+        STRICT,
+    )
+
+
+class InferenceContext(Committed, Record):
+    """What became known of a shadow inference after its snapshot, append-only: its turn, mostly.
+
+    `evidence` holds the text of evidence that the snapshot could only name by id.
+    """
+
+    __tablename__ = "inference_contexts"
+
+    agent_id: Mapped[str] = mapped_column(KEY, primary_key=True)
+    context_id: Mapped[str] = mapped_column(KEY, primary_key=True)
+    log: Mapped[str] = mapped_column(KEY)
+    seq: Mapped[int] = mapped_column(WHOLE)
+    shadow_id: Mapped[str] = mapped_column(KEY)
+    kind: Mapped[str] = mapped_column(KEY)
+    recorded_at: Mapped[int] = mapped_column(INSTANT)
+    session_id: Mapped[str | None] = mapped_column(KEY)
+    turn_id: Mapped[str | None] = mapped_column(KEY)
+    commit_sha: Mapped[str | None] = mapped_column(TEXT)
+    evidence: Mapped[str | None] = mapped_column(JSON_TEXT)
+
+    __table_args__ = (
+        UniqueConstraint("agent_id", "log", "seq"),
+        Index(None, "agent_id", "shadow_id"),
         STRICT,
     )

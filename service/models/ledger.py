@@ -59,6 +59,17 @@ class BeliefVersion(Record):
     content: Mapped[str | None] = mapped_column(TEXT)
 
 
+class BeliefSupport(Record):
+    """One member of a belief's justifications: which beliefs rest on it is one look-up."""
+
+    __tablename__ = "belief_supports"
+    __table_args__ = (STRICT,)
+
+    agent_id: Mapped[str] = mapped_column(KEY, primary_key=True)
+    supporter_id: Mapped[str] = mapped_column(KEY, primary_key=True)
+    belief_id: Mapped[str] = mapped_column(KEY, primary_key=True)
+
+
 class Contradiction(Record):
     """A contradiction as its events leave it."""
 

@@ -1,5 +1,7 @@
 from sqlalchemy import MetaData
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from service.db.types import BYTES
 
 
 class Record(DeclarativeBase):
@@ -16,3 +18,14 @@ class Record(DeclarativeBase):
 
 
 STRICT = {"sqlite_strict": True}
+
+
+class Committed:
+    """A write-once row to which its log's Merkle tree commits.
+
+    `leaf_hash` is the SHA-256 leaf of the row, `seal` the HMAC of that under a key that only the
+    service holds. Rows written before Doxa hashed rows have neither.
+    """
+
+    leaf_hash: Mapped[bytes | None] = mapped_column(BYTES, sort_order=1)
+    seal: Mapped[bytes | None] = mapped_column(BYTES, sort_order=2)

@@ -2,10 +2,10 @@ from sqlalchemy import UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from service.db.types import INSTANT, JSON_TEXT, KEY, REAL, TEXT, WHOLE
-from service.models.record import STRICT, Record
+from service.models.record import STRICT, Committed, Record
 
 
-class BenchRun(Record):
+class BenchRun(Committed, Record):
     """A benchmark run of the agent beside the bare model; a row of the audit log."""
 
     __tablename__ = "bench_runs"

@@ -2,10 +2,10 @@ from sqlalchemy import Index, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from service.db.types import BYTES, INSTANT, JSON_TEXT, KEY, REAL, WHOLE
-from service.models.record import STRICT, Record
+from service.models.record import STRICT, Committed, Record
 
 
-class Turn(Record):
+class Turn(Committed, Record):
     """One input → output step, write-once. What is large or secret stands in `payload`.
 
     `payload` is the JSON object {"inputs", "output", "retrieved", "tool_calls"}.

@@ -6,6 +6,7 @@ import math
 from zoneinfo import ZoneInfo
 
 import msgspec
+from sqlalchemy import Table
 from sqlalchemy.orm import Session
 
 from service import json_text
@@ -14,6 +15,7 @@ from service.checks import id_fault, instant_fault
 from service.db.upserts import insert_or
 from service.errors import Conflict, Fault, Malformed, Unreadable
 from service.events.log import LogPositions
+from service.events.recording import record_rows
 from service.events.vocabulary import Log
 from service.instants import to_microseconds
 from service.models import BenchRun, WeeklyReport
@@ -24,6 +26,7 @@ from service.reports.weekly import make_report
 from service.settings import Settings
 
 _MAX_LOSS = 1e9
+_BENCH_RUNS: Table = BenchRun.__table__  # type: ignore[assignment]
 
 
 def parse_bench_run(body: bytes, settings: Settings) -> BenchRunIn:
@@ -86,16 +89,10 @@ def record_bench_run(session: Session, agent_id: str, run: BenchRunIn) -> tuple[
             f"bench_run_id {run_id!r} is recorded with other content: choose a new id.",
             errors=(Fault("/bench_run_id", "is taken"),),
         )
-    recorded = BenchRun(
-        agent_id=agent_id,
-        bench_run_id=run_id,
-        log=str(Log.AUDIT),
-        seq=positions.take(agent_id, Log.AUDIT),
-        **facts,
-    )
-    session.add(recorded)
-    session.flush()
+    row = (agent_id, run_id, str(Log.AUDIT), *facts.values())
+    record_rows(session, positions, _BENCH_RUNS, [row])
     positions.store()
+    recorded = session.get_one(BenchRun, (agent_id, run_id))
     return recorded, True
 
 

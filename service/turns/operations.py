@@ -10,10 +10,10 @@ from sqlalchemy import Table, select, tuple_
 from sqlalchemy.orm import Session
 
 from service import json_text
-from service.db.bulk import insert_rows
 from service.errors import Fault
 from service.events.log import LogPositions
 from service.events.parsing import BadItem, refuse
+from service.events.recording import record_rows
 from service.events.schemas import Accepted, Rejection
 from service.events.vocabulary import Log
 from service.models import Turn
@@ -84,14 +84,14 @@ class TurnBatch:
 def _insert(session: Session, positions: LogPositions, turns: Sequence[TurnRow]) -> None:
     rows = [
         (
-            t.agent_id, t.turn_id, Log.AGENT, positions.take(t.agent_id, Log.AGENT), t.ts,
+            t.agent_id, t.turn_id, str(Log.AGENT), t.ts,
             t.received_at, t.session_id, t.worker, t.model, t.commit_sha, t.payload_text,
             os.urandom(16), t.input_tokens, t.output_tokens, t.cost_usd, t.latency_ms,
             json.dumps(t.flags) if t.flags else None,
         )
         for t in turns
     ]  # fmt: skip
-    insert_rows(session, _TURNS, rows)
+    record_rows(session, positions, _TURNS, rows)
 
 
 def _content(turn: TurnRow) -> tuple[Any, ...]:
