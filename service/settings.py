@@ -24,6 +24,15 @@ class Settings(BaseSettings):
     port: int = Field(8000, ge=0, le=65535, description="port to listen on; 0 takes a free one")
     root_path: str = Field("", description="path prefix under which a proxy serves Doxa")
 
+    key_dir: Path | None = Field(
+        None, description="folder of the sealing and signing keys; default: keys in the data folder"
+    )
+    checkpoint_dir: Path | None = Field(
+        None,
+        description="folder of the signed checkpoints, best where the agent cannot write; default: "
+        "checkpoints in the data folder",
+    )
+
     max_body_bytes: int = Field(
         16 * 2**20, ge=1024, description="request body, as sent and unpacked"
     )
@@ -47,6 +56,16 @@ class Settings(BaseSettings):
         50, ge=1, description="turns an audit draws a day, unless the agent says"
     )
     auditor_poll_seconds: float = Field(5.0, gt=0, description="how often requests are looked for")
+
+    @cached_property
+    def resolved_key_dir(self) -> Path:
+        """Where the keys are."""
+        return self.key_dir or self.data_dir / "keys"
+
+    @cached_property
+    def resolved_checkpoint_dir(self) -> Path:
+        """Where the checkpoints go."""
+        return self.checkpoint_dir or self.data_dir / "checkpoints"
 
     @cached_property
     def resolved_database_url(self) -> str:
