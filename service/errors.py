@@ -3,6 +3,7 @@
 Domain code raises these; one handler in `service.api.problems` renders them as RFC 9457 problems.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,7 +17,10 @@ class Fault:
 
 
 class LedgerError(Exception):
-    """A request that Doxa refuses; the message is the problem's detail."""
+    """A request that Doxa refuses; the message is the problem's detail.
+
+    `members` are further members of the problem document, for programs: a rule, a current version.
+    """
 
     status: ClassVar[int] = 500
     type: ClassVar[str] = "internal"
@@ -28,10 +32,12 @@ class LedgerError(Exception):
         *,
         errors: tuple[Fault, ...] = (),
         retry_after_seconds: int | None = None,
+        members: Mapping[str, object] | None = None,
     ) -> None:
         super().__init__(detail)
         self.detail = detail
         self.errors = errors
+        self.members = dict(members or {})
         self.retry_after_seconds = retry_after_seconds
 
 

@@ -1,6 +1,7 @@
 """Every error as application/problem+json (RFC 9457)."""
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -26,9 +27,11 @@ def problem(
     type_: str = "about:blank",
     errors: tuple[Fault, ...] = (),
     headers: dict[str, str] | None = None,
+    members: Mapping[str, object] | None = None,
 ) -> Response:
     """One problem document; of very many faults the first thousand are listed, the rest counted."""
     body: dict[str, Any] = {"type": type_, "title": title, "status": status, "detail": detail}
+    body |= members or {}
     if errors:
         body["errors"] = [{"pointer": e.pointer, "reason": e.reason} for e in errors[:MAX_LISTED]]
     if len(errors) > MAX_LISTED:
@@ -68,6 +71,7 @@ def of_error(error: LedgerError) -> Response:
         type_=f"urn:doxa:problem:{error.type}",
         errors=error.errors,
         headers=headers,
+        members=error.members,
     )
 
 
