@@ -77,7 +77,7 @@ def apply(row: ContradictionRow, event: Event) -> Sequence[str]:
     if row.state in CLOSED:
         return [*flags, Flag.SUBJECT_CLOSED]
     move = _MOVES[EventType(event.event)]
-    if row.detected_at is not None and row.state not in _EXPECTED_FROM[move]:
+    if row.detected_at is not None and not _is_expected(row, move, event.detail):
         flags.append(Flag.UNEXPECTED_MOVE)
     row.state = move
     row.cost_tokens = min(row.cost_tokens + (event.cost_tokens or 0), WHOLE_LIMIT)
@@ -88,7 +88,7 @@ def apply(row: ContradictionRow, event: Event) -> Sequence[str]:
     row.closed_at = event.ts
     row.resolution = resolution_kind(event.detail)
     row.resolution_detail = json_text.encode(event.detail)
-    if move is ContradictionState.RESOLVED and not _is_evidenced(event.detail):
+    if move is ContradictionState.RESOLVED and not is_evidenced(event.detail):
         flags.append(Flag.UNEVIDENCED)
     return flags
 
@@ -103,7 +103,15 @@ def _create(row: ContradictionRow, event: Event) -> Sequence[str]:
     return [Flag.SUBJECT_CLOSED] if row.state in CLOSED else []
 
 
-def _is_evidenced(detail: dict[str, Any]) -> bool:
+def _is_expected(row: ContradictionRow, move: ContradictionState, detail: dict[str, Any]) -> bool:
+    """Whether the state machine has the move; a hand-off to another owner is one, too."""
+    if row.state in _EXPECTED_FROM[move]:
+        return True
+    new_owner = json_text.shown(detail.get("owner"))
+    return row.state == move and new_owner not in (None, row.owner)
+
+
+def is_evidenced(detail: dict[str, Any]) -> bool:
     """Evidence stands beside the resolution or inside it; an empty list is none."""
     resolution = detail.get("resolution")
     inside = resolution.get("evidence") if isinstance(resolution, dict) else None

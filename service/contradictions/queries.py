@@ -1,14 +1,19 @@
 """Reading contradictions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from sqlalchemy import ColumnElement, select, tuple_
 from sqlalchemy.orm import Session
 
+from service import json_text
 from service.api.parameters import Place
-from service.beliefs.queries import format_or_none, raw
+from service.beliefs.queries import contains, format_or_none, raw
+from service.contradictions.lifecycle import OPEN, expiry_of, version_of
 from service.contradictions.projection import ContradictionState
+from service.contradictions.salience import salience
 from service.contradictions.schemas import ContradictionOut
 from service.instants import SECOND, format_instant
 from service.models import Contradiction
@@ -41,7 +46,7 @@ class ContradictionFilter:
 
 
 def newest_contradictions(
-    session: Session, wanted: ContradictionFilter, *, limit: int, after: Place | None
+    session: Session, wanted: ContradictionFilter, *, now: int, limit: int, after: Place | None
 ) -> tuple[list[ContradictionOut], Place | None]:
     """One page by (last_ts, agent, id), newest first, and the place where the next one begins."""
     place = (Contradiction.last_ts, Contradiction.agent_id, Contradiction.contradiction_id)
@@ -50,7 +55,7 @@ def newest_contradictions(
         statement = statement.where(tuple_(*place) < after)
     rows = session.execute(statement.order_by(*(c.desc() for c in place)).limit(limit + 1)).all()
     end = rows[limit - 1] if len(rows) > limit else None
-    return [_contradiction_out(row) for row in rows[:limit]], end and (
+    return [_contradiction_out(row, now) for row in rows[:limit]], end and (
         end.last_ts,
         end.agent_id,
         end.contradiction_id,
@@ -58,7 +63,7 @@ def newest_contradictions(
 
 
 def contradiction_called(
-    session: Session, agent_id: str, contradiction_id: str
+    session: Session, agent_id: str, contradiction_id: str, *, now: int
 ) -> ContradictionOut | None:
     """One contradiction."""
     row = session.execute(
@@ -66,14 +71,47 @@ def contradiction_called(
             Contradiction.agent_id == agent_id, Contradiction.contradiction_id == contradiction_id
         )
     ).one_or_none()
-    return None if row is None else _contradiction_out(row)
+    return None if row is None else _contradiction_out(row, now)
 
 
-def _contradiction_out(row: Any) -> ContradictionOut:
+def open_between(session: Session, agent_id: str, members: Sequence[str]) -> str | None:
+    """The open contradiction between exactly these, whichever side came first; the oldest."""
+    # The text search only narrows down what is compared as sets.
+    holds_first = contains(Contradiction.beliefs, json_text.encode(members[0]))
+    rows = session.execute(
+        select(Contradiction.contradiction_id, Contradiction.beliefs)
+        .where(Contradiction.agent_id == agent_id, Contradiction.state.in_(OPEN), holds_first)
+        .order_by(Contradiction.detected_at, Contradiction.contradiction_id)
+    )
+    wanted = set(members)
+    for contradiction_id, beliefs in rows:
+        if set(stored_members(beliefs)) == wanted:
+            found: str = contradiction_id
+            return found
+    return None
+
+
+def stored_members(beliefs: str | None) -> list[str]:
+    """The ids of what contradicts itself, as stored."""
+    return members_of(None if beliefs is None else msgspec.json.decode(beliefs))
+
+
+def members_of(told: Any) -> list[str]:
+    """The ids in what an agent told, each once; none when one of them cannot be read."""
+    if not isinstance(told, list):
+        return []
+    found = [item.get("id") if isinstance(item, dict) else item for item in told]
+    texts = [item for item in found if isinstance(item, str)]
+    return list(dict.fromkeys(texts)) if len(texts) == len(found) else []
+
+
+def _contradiction_out(row: Any, now: int) -> ContradictionOut:
     return ContradictionOut(
         row.agent_id, row.contradiction_id, raw(row.beliefs), row.detector,
         format_or_none(row.detected_at), row.state, row.priority, row.owner, row.next_action,
-        None if row.ttl_us is None else row.ttl_us // SECOND, format_or_none(row.investigated_at),
-        format_or_none(row.closed_at), row.resolution, raw(row.resolution_detail),
-        row.cost_tokens, format_instant(row.last_ts),
+        None if row.ttl_us is None else row.ttl_us // SECOND, format_or_none(expiry_of(row)),
+        format_or_none(row.investigated_at), format_or_none(row.closed_at), row.resolution,
+        raw(row.resolution_detail), row.cost_tokens,
+        salience(row.priority, row.detected_at, now) if row.state in OPEN else None,
+        version_of(row), format_instant(row.last_ts),
     )  # fmt: skip

@@ -68,6 +68,18 @@ def newest_predictions(
     )
 
 
+def prediction_called(
+    session: Session, agent_id: str, prediction_id: str, *, now: int
+) -> PredictionOut | None:
+    """One prediction as it stands at `now`."""
+    row = session.execute(
+        select(*_COLUMNS).where(
+            Prediction.agent_id == agent_id, Prediction.prediction_id == prediction_id
+        )
+    ).one_or_none()
+    return None if row is None else _prediction_out(row, now)
+
+
 def state_at(due_at: int | None, scored_at: int | None, now: int) -> PredictionState:
     """The state at `now`; what is due this very instant is not overdue yet."""
     if scored_at is not None:

@@ -68,12 +68,22 @@ def test_expiry_is_expected_before_and_during_investigation(
     assert contradiction(database)["closed_at"] == NOW + len(states)
 
 
-def test_a_second_investigation_is_flagged_and_hands_over(database: Database) -> None:
+def test_a_second_investigation_by_another_owner_hands_over(database: Database) -> None:
     handed = investigated(2, owner="night")
     post(database, [created(), investigated(), handed])
-    assert flags_of(database, handed) == ["unexpected_move"]
+    assert flags_of(database, handed) == []
     assert contradiction(database)["owner"] == "night"
     assert contradiction(database)["investigated_at"] == NOW + 1
+
+
+@pytest.mark.parametrize("owner", ["day", None])
+def test_a_second_investigation_by_the_same_owner_is_flagged(
+    database: Database, owner: str | None
+) -> None:
+    again = investigated(2, owner=owner)
+    post(database, [created(), investigated(), again])
+    assert "unexpected_move" in flags_of(database, again)
+    assert contradiction(database)["owner"] == "day"
 
 
 @pytest.mark.parametrize("name", ["investigated", "resolved", "scoped", "expired"])

@@ -114,11 +114,14 @@ def test_one_contradiction_is_shown_as_it_stands_with_its_events_in_order(
         "owner": "day",
         "next_action": "test",
         "ttl_seconds": 172_800,
+        "expires_at": None,
         "investigated_at": "2026-10-03T12:00:01.000000Z",
         "closed_at": "2026-10-03T12:00:02.000000Z",
         "resolution": "resolved",
         "resolution_detail": {"resolution": resolution},
         "cost_tokens": 120,
+        "salience": None,
+        "version": "agent.1",
         "last_ts": "2026-10-03T12:00:02.000000Z",
     }
     assert [event["event_id"] for event in body["events"]] == [e.event_id for e in events]
