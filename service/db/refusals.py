@@ -66,10 +66,16 @@ def translated() -> Iterator[None]:
         raise
 
 
+# What the guard of a write-once table says on SQLite before the unique key itself can.
+_GUARD = "already recorded: "
+
+
 def is_duplicate(problem: IntegrityError) -> bool:
-    """Whether a unique key or primary key refused the row."""
+    """Whether a unique key, a primary key or the guard before them refused the row."""
     origin = problem.orig
     if isinstance(origin, sqlite3.IntegrityError):
+        if origin.sqlite_errorcode == sqlite3.SQLITE_CONSTRAINT_TRIGGER:
+            return str(origin).startswith(_GUARD)
         return origin.sqlite_errorcode in (
             sqlite3.SQLITE_CONSTRAINT_UNIQUE,
             sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY,

@@ -10,7 +10,9 @@ from alembic.script import ScriptDirectory
 from alembic.util.exc import CommandError
 from sqlalchemy import Connection, Engine
 
+from service.db import roles
 from service.db.refusals import translated
+from service.db.triggers import differences, put_back
 from service.errors import ConfigurationError
 
 # Any constant: held while migrating, so that two starting processes do not race.
@@ -49,32 +51,94 @@ def expected_revision() -> str:
 def installed_revision(engine: Engine) -> str | None:
     """The revision the database stands at, None for an empty one."""
     with translated(), engine.connect() as connection:
-        return MigrationContext.configure(connection).get_current_revision()
+        return _revision(connection)
+
+
+def _revision(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
 
 
 def migrate(engine: Engine, target: str = "head") -> None:
-    """Brings the schema to a revision in one transaction: killed half-way, nothing changed."""
-    config = alembic_config()
+    """Brings the schema to a revision in one transaction: killed half-way, nothing changed.
+
+    What the database must refuse is compared in the same transaction: a revision that lost a
+    trigger, as SQLite does when it rebuilds a table, leaves nothing behind.
+    """
     try:
         with translated(), engine.begin() as connection:
             _LOCKS[connection.dialect.name](connection)
-            config.attributes["connection"] = connection
-            command.upgrade(config, target)
+            if _revision(connection) != expected_revision():
+                _upgrade(connection, target)
+            if _revision(connection) == expected_revision():
+                _compare_triggers(connection)
     except CommandError as problem:
         raise _newer_schema(engine) from problem
 
 
-def check(engine: Engine) -> None:
-    """Raises ConfigurationError unless the database stands exactly at this code's revision."""
-    installed, expected = installed_revision(engine), expected_revision()
-    if installed == expected:
-        return
-    if installed is None or _is_known(installed):
+def _upgrade(connection: Connection, target: str) -> None:
+    config = alembic_config()
+    config.attributes["connection"] = connection
+    has_roles = roles.installed(connection)
+    if has_roles:
+        roles.require_superuser(connection)
+        roles.lift(connection)
+    command.upgrade(config, target)
+    if has_roles:
+        roles.apply(connection)
+
+
+def put_triggers_back(engine: Engine) -> None:
+    """Makes all triggers anew, and drops what is foreign among them."""
+    with translated(), engine.begin() as connection:
+        _LOCKS[connection.dialect.name](connection)
+        if (revision := _revision(connection)) != expected_revision():
+            raise _other_schema(revision)
+        has_roles = roles.installed(connection)
+        if has_roles:
+            roles.require_superuser(connection)
+            roles.lift(connection)
+        put_back(connection)
+        if has_roles:
+            roles.apply(connection)
+        _compare_triggers(connection)
+
+
+def make_roles(engine: Engine) -> None:
+    """Makes PostgreSQL's roles, or makes them again what they must be."""
+    with translated(), engine.begin() as connection:
+        roles.require_superuser(connection)
+        _LOCKS[connection.dialect.name](connection)
+        roles.apply(connection)
+
+
+def _compare_triggers(connection: Connection) -> None:
+    wrong = differences(connection)
+    if wrong:
         raise ConfigurationError(
-            f"The database is at revision {installed or 'none'}, this code needs {expected}: "
-            "run `doxa migrate`."
+            f"What makes the record write-once was changed in the database: "
+            f"{'; '.join(map(str, wrong))}. Find out who did it and what else was changed, with "
+            "`doxa verify`. Then `doxa migrate --triggers` puts it back."
         )
+
+
+def check(engine: Engine) -> None:
+    """Raises ConfigurationError unless revision and triggers are exactly what this code needs."""
+    expected = expected_revision()
+    with translated(), engine.connect() as connection:
+        installed = _revision(connection)
+        if installed == expected:
+            _compare_triggers(connection)
+            return
+    if installed is None or _is_known(installed):
+        raise _other_schema(installed)
     raise _newer_schema(engine)
+
+
+def _other_schema(installed: str | None) -> ConfigurationError:
+    return ConfigurationError(
+        f"The database is at revision {installed or 'none'}, this code needs "
+        f"{expected_revision()}: run `doxa migrate`."
+    )
 
 
 def _is_known(revision: str) -> bool:
