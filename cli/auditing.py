@@ -26,7 +26,9 @@ from service.audits.days import day_of, day_start, day_window
 from service.audits.vocabulary import RunState, TurnState
 from service.db import schema
 from service.db.database import Database
+from service.db.opening import open_database
 from service.errors import ConfigurationError, LedgerError, Unavailable
+from service.events.fitting import check_key
 from service.instants import EARLIEST, LATEST
 from service.principals import LOCAL
 from service.settings import Settings
@@ -160,7 +162,10 @@ def audit_command(
     """
     period = _period(day, since, until, all_days=all_days)
     settings = settings_from(data_dir=data_dir, database_url=database_url)
-    database = Database(settings.resolved_database_url)
+    try:
+        database = open_database(settings)
+    except ConfigurationError as problem:
+        fail(str(problem), EXIT_USAGE)
     try:
         account = _audit(database, settings, agent, period, RunOptions(sample, minutes))
     except Unavailable as problem:
@@ -250,6 +255,7 @@ def _require_schema(database: Database) -> None:
     """Refuses a database that is missing or not migrated, and makes none."""
     try:
         schema.check(database.reading)
+        check_key(database)
     except Unavailable as problem:
         raise ConfigurationError(
             f"There is no database to audit at {make_url(database.url)!r} ({problem.detail}) "

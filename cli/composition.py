@@ -7,8 +7,9 @@ from fastapi import FastAPI
 
 from dashboards.pages import router as pages_router
 from service.app import create_app, system_clock
-from service.db.database import Database
+from service.db.opening import open_database
 from service.settings import Settings
+from service.upkeep import Upkeep
 
 
 def compose(settings: Settings) -> FastAPI:
@@ -19,12 +20,24 @@ def compose(settings: Settings) -> FastAPI:
 
 
 @contextmanager
+def keeping(app: FastAPI) -> Iterator[None]:
+    """Expires contradictions and draws hand-checks by the clock while the block serves the app."""
+    state = app.state.doxa
+    upkeep = Upkeep(state.database, app.state.writer, clock=state.clock)
+    upkeep.start()
+    try:
+        yield
+    finally:
+        upkeep.stop()
+
+
+@contextmanager
 def auditing(settings: Settings) -> Iterator[None]:
     """Keeps the nightly audits, the queue and the Monday report while the block runs."""
     from auditor.scheduler import AuditScheduler
     from service.reports.operations import publish_report
 
-    database = Database(settings.resolved_database_url)
+    database = open_database(settings)
 
     def publish(agent_id: str, week: str) -> None:
         with database.write() as session:

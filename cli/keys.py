@@ -15,6 +15,7 @@ from service.agents import operations, queries
 from service.agents.endpoints import key_out
 from service.agents.schemas import KeyIn
 from service.db.database import Database
+from service.db.opening import open_database
 from service.errors import ConfigurationError, LedgerError
 from service.principals import Scope
 
@@ -89,7 +90,7 @@ def _open() -> Iterator[Database]:
     settings = settings_from()
     try:
         prepare_database(settings)
-        database = Database(settings.resolved_database_url)
+        database = open_database(settings)
         try:
             yield database
         finally:

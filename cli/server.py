@@ -15,7 +15,7 @@ from fastapi import FastAPI
 
 from service.api.ingest_path import Doxa
 from service.db import schema
-from service.db.database import Database
+from service.db.opening import open_database
 from service.errors import ConfigurationError
 from service.settings import Settings
 
@@ -87,7 +87,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 def prepare_database(settings: Settings) -> None:
     """Creates and migrates the database; ConfigurationError says what stands in the way."""
-    database = Database(settings.resolved_database_url)
+    database = open_database(settings)
     try:
         schema.migrate(database.writing)
     finally:

@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 from sqlalchemy import make_url
 
-from cli.composition import auditing, compose
+from cli.composition import auditing, compose, keeping
 from cli.options import EXIT_USAGE, DatabaseUrl, DataDir, fail, settings_from
 from cli.server import bind, make_server, prepare_database
 from service.agents.authentication import is_loopback
 from service.agents.queries import active_keys
 from service.db import schema
-from service.db.database import Database
+from service.db.opening import open_database
 from service.errors import ConfigurationError, LedgerError
 from service.settings import Settings
 
@@ -48,7 +48,7 @@ def serve(
     except (ConfigurationError, LedgerError) as problem:
         fail(str(problem), EXIT_USAGE)
     server = make_server(app, settings)
-    with nullcontext() if no_auditor else auditing(settings):
+    with nullcontext() if no_auditor else auditing(settings), keeping(app):
         _greet(settings, listener.getsockname()[1], has_keys=has_keys)
         server.run([listener])
 
@@ -72,7 +72,7 @@ def auditor(data_dir: DataDir = None, database_url: DatabaseUrl = None) -> None:
 
 
 def _check_schema(settings: Settings) -> None:
-    database = Database(settings.resolved_database_url)
+    database = open_database(settings)
     try:
         schema.check(database.writing)
     finally:
@@ -85,7 +85,7 @@ def _whereabouts(settings: Settings) -> str:
 
 
 def _has_keys(settings: Settings) -> bool:
-    database = Database(settings.resolved_database_url)
+    database = open_database(settings)
     try:
         with database.read() as session:
             return bool(active_keys(session))

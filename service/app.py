@@ -19,14 +19,18 @@ from service.beliefs.endpoints import router as beliefs_router
 from service.contradictions import projection as contradictions_projection
 from service.contradictions.endpoints import router as contradictions_router
 from service.db import schema
-from service.db.database import Database
+from service.db.opening import open_database
+from service.errors import ConfigurationError
 from service.events import endpoints as events_endpoints
+from service.events.fitting import check_key
 from service.events.operations import Projector
 from service.events.parsing import BatchReader
 from service.events.schemas import Event, EventIn
 from service.events.writer import Writer
+from service.hand_checks.endpoints import router as hand_checks_router
 from service.health.endpoints import router as health_router
 from service.inferences import projection as inferences_projection
+from service.inferences.contexts import record_turn_contexts
 from service.inferences.endpoints import router as inferences_router
 from service.predictions import projection as predictions_projection
 from service.predictions.endpoints import router as predictions_router
@@ -50,7 +54,8 @@ def projectors() -> dict[str, tuple[Projector, ...]]:
         predictions_projection,
         inferences_projection,
     )
-    table: dict[str, tuple[Projector, ...]] = {}
+    # No event is called so: this entry only says in which order all of them run.
+    table: dict[str, tuple[Projector, ...]] = {"": tuple(area.project for area in areas)}
     for area in areas:
         for event_type in sorted(area.EVENT_TYPES):
             table[event_type] = (*table.get(event_type, ()), area.project)
@@ -67,6 +72,7 @@ ROUTERS = (
     predictions_router,
     inferences_router,
     audits_router,
+    hand_checks_router,
     ratios_router,
     reports_router,
 )
@@ -74,8 +80,13 @@ ROUTERS = (
 
 def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -> FastAPI:
     """The service over a database that is migrated; raises ConfigurationError when it is not."""
-    database = Database(settings.resolved_database_url)
-    schema.check(database.writing)
+    database = open_database(settings)
+    try:
+        schema.check(database.writing)
+        check_key(database)
+    except ConfigurationError:
+        database.close()
+        raise
     state = State(settings, database, clock)
     writer = Writer(
         database, projectors(), max_pending_items=settings.max_pending_items, clock=clock
@@ -98,6 +109,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
     app.state.keyring = Keyring(database)
     app.state.event_reader = BatchReader[EventIn, Event](EventIn, settings)
     app.state.turn_reader = BatchReader[TurnIn, TurnRow](TurnIn, settings)
+    app.state.turn_followers = (record_turn_contexts,)
     problems.install(app)
     for router in ROUTERS:
         app.include_router(router, dependencies=[Depends(refuse_unknown_parameters)])

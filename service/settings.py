@@ -25,12 +25,14 @@ class Settings(BaseSettings):
     root_path: str = Field("", description="path prefix under which a proxy serves Doxa")
 
     key_dir: Path | None = Field(
-        None, description="folder of the sealing and signing keys; default: keys in the data folder"
+        None,
+        description="folder of the sealing and signing keys; default: keys beside the SQLite file, "
+        "else in the data folder",
     )
     checkpoint_dir: Path | None = Field(
         None,
         description="folder of the signed checkpoints, best where the agent cannot write; default: "
-        "checkpoints in the data folder",
+        "checkpoints beside the SQLite file, else in the data folder",
     )
 
     max_body_bytes: int = Field(
@@ -57,15 +59,20 @@ class Settings(BaseSettings):
     )
     auditor_poll_seconds: float = Field(5.0, gt=0, description="how often requests are looked for")
 
-    @cached_property
+    @property
+    def _folder(self) -> Path:
+        scheme, _, path = self.resolved_database_url.partition(":///")
+        return Path(path).parent if scheme.startswith("sqlite") and path else self.data_dir
+
+    @property
     def resolved_key_dir(self) -> Path:
         """Where the keys are."""
-        return self.key_dir or self.data_dir / "keys"
+        return self.key_dir or self._folder / "keys"
 
-    @cached_property
+    @property
     def resolved_checkpoint_dir(self) -> Path:
         """Where the checkpoints go."""
-        return self.checkpoint_dir or self.data_dir / "checkpoints"
+        return self.checkpoint_dir or self._folder / "checkpoints"
 
     @cached_property
     def resolved_database_url(self) -> str:

@@ -11,17 +11,25 @@ import pytest
 
 from service.db import schema
 from service.db.database import Database
+from service.db.opening import open_database
 from service.settings import Settings
 from tests.postgres import PostgresCluster, running_cluster
 
 DIALECTS = ("sqlite", "postgresql")
 
 
+@pytest.fixture(scope="session")
+def key_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The keys of all databases of this test process, for its children, too."""
+    return tmp_path_factory.mktemp("keys")
+
+
 @pytest.fixture(autouse=True)
-def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_settings_from_outside(monkeypatch: pytest.MonkeyPatch, key_dir: Path) -> None:
     for name in list(os.environ):
         if name.startswith("DOXA_"):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("DOXA_KEY_DIR", str(key_dir))
 
 
 @pytest.fixture(scope="session")
@@ -66,14 +74,14 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 
 @pytest.fixture
-def database(database_url: str) -> Iterator[Database]:
-    """A fresh, migrated database, on both kinds."""
-    opened = Database(database_url)
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def settings(database_url: str, tmp_path: Path) -> Settings:
     """Settings of a service over the fresh database."""
     return Settings(database_url=database_url, data_dir=tmp_path / "doxa-data")
+
+
+@pytest.fixture
+def database(settings: Settings) -> Iterator[Database]:
+    """A fresh, migrated database with its keys, on both kinds."""
+    opened = open_database(settings)
+    yield opened
+    opened.close()

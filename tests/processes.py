@@ -17,7 +17,9 @@ START_SECONDS = 60
 
 def environment(**settings: str) -> dict[str, str]:
     """The environment of a child: nothing of ours but what is given."""
-    inherited = {k: v for k, v in os.environ.items() if not k.startswith("DOXA_")}
+    inherited = {
+        k: v for k, v in os.environ.items() if k == "DOXA_KEY_DIR" or not k.startswith("DOXA_")
+    }
     return inherited | {f"DOXA_{name.upper()}": value for name, value in settings.items()}
 
 

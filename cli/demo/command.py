@@ -25,7 +25,7 @@ from cli.options import EXIT_BUSY, EXIT_PROBLEM, EXIT_USAGE, DataDir, fail, sett
 from cli.server import bind, prepare_database, serving_in_background
 from service.agents.queries import agent_called, zone_of
 from service.app import system_clock
-from service.db.database import Database
+from service.db.opening import open_database
 from service.errors import ConfigurationError, LedgerError
 from service.settings import Settings
 
@@ -153,7 +153,7 @@ def _post(client: httpx.Client, path: str, items: list[dict[str, Any]]) -> dict[
 
 
 def _audit(settings: Settings) -> None:
-    database = Database(settings.resolved_database_url)
+    database = open_database(settings)
     try:
         with database.read() as session:
             zone = zone_of(agent_called(session, AGENT))

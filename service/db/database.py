@@ -6,33 +6,47 @@ from sqlalchemy.orm import Session
 
 from service.db.engines import open_engine
 from service.db.refusals import translated
+from service.trust.seals import Sealer
+
+# Where a writing session keeps what seals its rows.
+SEALER = "sealer"
 
 
 class Database:
     """The two ways in: `write()` is one transaction, `read()` a snapshot."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, seal_key: bytes | None = None) -> None:
+        """Without the key of the seals nothing can be added to the record."""
         self.url = url
+        self._info = {SEALER: Sealer(seal_key)} if seal_key else {}
         self.writing = open_engine(url, read_only=False)
         self.reading = open_engine(url, read_only=True)
         # SQLite lets one connection write at a time and its waiters poll without order: within
         # this process they queue here instead.
         self._turnstile = threading.Lock() if self.writing.dialect.name in _ONE_WRITER else None
 
+    @property
+    def sealer(self) -> Sealer | None:
+        """What seals rows that are written through here."""
+        return self._info.get(SEALER)
+
     @contextmanager
     def write(self) -> Iterator[Session]:
         """One transaction: committed when the block ends, rolled back when it raises."""
         if self._turnstile is None:
-            with translated(), Session(self.writing, autoflush=False) as session, session.begin():
+            with translated(), self._session() as session, session.begin():
                 yield session
             return
         with (
             self._turnstile,
             translated(),
-            Session(self.writing, autoflush=False) as session,
+            self._session() as session,
             session.begin(),
         ):
             yield session
+
+    def _session(self) -> Session:
+        return Session(self.writing, autoflush=False, info=self._info)
 
     @contextmanager
     def read(self) -> Iterator[Session]:

@@ -1,81 +1,183 @@
-"""Positions in an agent's two logs, given inside the commit under the log's lock."""
+"""Positions in an agent's two logs, given inside the commit under the log's lock.
+
+With each position goes a leaf: a log's Merkle tree commits to all its rows, in their order.
+"""
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from sqlalchemy import Table, bindparam, select, update
 from sqlalchemy.orm import Session
 
+from service.db.database import SEALER
 from service.db.upserts import insert_or
+from service.errors import ConfigurationError
+from service.events import adopting
 from service.events.vocabulary import Log
 from service.models import LogHead
+from service.trust.seals import Sealer
+from service.trust.tree import Frontier
 
 # On the table, not the model: these run in every commit, and the ORM would double their cost.
 _HEADS: Table = LogHead.__table__  # type: ignore[assignment]
-_SIZE = (
-    select(_HEADS.c.size)
+_HEAD = (
+    select(_HEADS.c.size, _HEADS.c.frontier, _HEADS.c.unsealed_until, _HEADS.c.seal)
     .where(_HEADS.c.agent_id == bindparam("agent"), _HEADS.c.log == bindparam("name"))
     .with_for_update()
 )
 _GROW = (
     update(_HEADS)
     .where(_HEADS.c.agent_id == bindparam("agent"), _HEADS.c.log == bindparam("name"))
-    .values(size=bindparam("length"))
+    .values(
+        size=bindparam("length"),
+        frontier=bindparam("peaks"),
+        unsealed_until=bindparam("unsealed"),
+        seal=bindparam("sealed"),
+    )
 )
+_Pair = tuple[str, str]
+
+
+@dataclass(slots=True)
+class _Head:
+    """A locked log: what is stored of it, and the leaves taken since."""
+
+    size: int
+    packed: bytes
+    unsealed_until: int
+    leaves: list[bytes | None] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """A log as a commit left it."""
+
+    agent_id: str
+    log: str
+    size: int
+    frontier: bytes
 
 
 class LogPositions:
-    """Takes positions for one transaction; `store` writes the new lengths before it commits.
+    """Takes positions for one transaction; `store` writes the new heads before it commits.
 
     The rows of `log_heads` are locked in one order, so that two writers never wait for each other
     in a circle, and nobody sees a position before every smaller one is visible.
     """
 
     def __init__(self, session: Session) -> None:
+        """Raises ConfigurationError for a database that was opened without its key."""
+        found = session.info.get(SEALER)
+        if not isinstance(found, Sealer):
+            raise ConfigurationError("The database was opened without the key of its seals.")
+        self.sealer = found
         self._session = session
-        self._sizes: dict[tuple[str, str], int] = {}
-        self._stored: dict[tuple[str, str], int] = {}
+        self._heads: dict[_Pair, _Head] = {}
+        self._grown: dict[_Pair, Grown] = {}
 
-    def lock(self, logs: Iterable[tuple[str, str]]) -> None:
-        """Locks the heads of these (agent, log) pairs, making those that are missing."""
-        wanted = sorted(set(logs) - self._sizes.keys())
-        if not wanted:
-            return
-        found = self._read(wanted)
-        missing = [pair for pair in wanted if pair not in found]
+    def lock(self, logs: Iterable[_Pair], *, carefully: bool = False) -> None:
+        """Locks the heads of these (agent, log) pairs, making those that are missing.
+
+        A head that Doxa did not seal, and `carefully` every one, is compared with the rows: what
+        somebody else put behind the end is stepped over, in the tree and without a seal.
+        """
+        wanted = sorted(set(logs) - self._heads.keys())
+        missing = [pair for pair in wanted if not self._read(pair, carefully=carefully)]
         if missing:
-            rows = [{"agent_id": agent, "log": log, "size": 0} for agent, log in missing]
+            rows = [
+                {"agent_id": agent, "log": log, "size": 0, "frontier": b"", "unsealed_until": 0,
+                 "seal": self.sealer.seal_head(agent, log, 0, b"", 0)}
+                for agent, log in missing
+            ]  # fmt: skip
             self._session.execute(insert_or(self._session, LogHead).on_conflict_do_nothing(), rows)
-            found |= self._read(missing)
-        self._sizes.update(found)
-        self._stored.update(found)
+            for pair in missing:
+                # A head that is missing above rows was removed: it is made from them.
+                self._read(pair, carefully=True)
 
-    def _read(self, pairs: list[tuple[str, str]]) -> dict[tuple[str, str], int]:
-        connection = self._session.connection()
-        found = {}
-        for agent_id, log in pairs:
-            size = connection.scalar(_SIZE, {"agent": agent_id, "name": log})
-            if size is not None:
-                found[agent_id, log] = size
-        return found
+    def _read(self, pair: _Pair, *, carefully: bool) -> bool:
+        agent_id, log = pair
+        row = self._session.connection().execute(_HEAD, {"agent": agent_id, "name": log}).first()
+        if row is None:
+            return False
+        size, packed, unsealed_until, seal = row
+        if packed is None:
+            # Written before Doxa hashed rows: all there is enters the tree, nothing of it sealed.
+            frontier = adopting.frontier_of(self._session, agent_id, log)
+            head = _Head(frontier.size, frontier.packed(), frontier.size)
+        else:
+            unsealed_until = unsealed_until or 0
+            expected = self.sealer.seal_head(agent_id, log, size, packed, unsealed_until)
+            is_ours = seal == expected
+            found = _frontier(size, packed) if is_ours else None
+            frontier = found or Frontier()
+            if found is None:
+                frontier = adopting.frontier_of(self._session, agent_id, log)
+                unsealed_until = 0
+            elif carefully:
+                adopting.step_over(self._session, agent_id, log, frontier)
+            head = _Head(frontier.size, frontier.packed(), unsealed_until)
+        self._heads[pair] = head
+        if (head.size, head.packed) != (size, packed):
+            self._write([(pair, head)])
+        return True
 
-    def take(self, agent_id: str, log: Log | str) -> int:
-        """The next position of a log that was locked; dense from 1."""
-        key = (agent_id, str(log))
-        position = self._sizes[key] + 1
-        self._sizes[key] = position
-        return position
+    def take(self, agent_id: str, log: Log | str, leaf_hash: bytes | None = None) -> int:
+        """The next position of a log that was locked, dense from 1; its leaf may be given later."""
+        head = self._heads[agent_id, str(log)]
+        head.leaves.append(leaf_hash)
+        return head.size + len(head.leaves)
+
+    def give_leaf(self, agent_id: str, log: str, position: int, leaf_hash: bytes) -> None:
+        """The leaf of a position that was taken without one."""
+        head = self._heads[agent_id, log]
+        head.leaves[position - head.size - 1] = leaf_hash
 
     def restart(self) -> None:
         """Forgets the positions taken since the last `store`: their rows were rolled back."""
-        self._sizes = dict(self._stored)
+        for head in self._heads.values():
+            head.leaves.clear()
 
     def store(self) -> None:
-        """Writes the lengths of all logs that grew."""
-        grown = [
-            {"agent": agent, "name": log, "length": size}
-            for (agent, log), size in self._sizes.items()
-            if size != self._stored[agent, log]
-        ]
+        """Writes the heads of all logs that grew; every position must have its leaf."""
+        grown = [(pair, head) for pair, head in self._heads.items() if head.leaves]
+        for _, head in grown:
+            frontier = Frontier(head.size, head.packed)
+            frontier.extend(_all_given(head.leaves))
+            head.size, head.packed = frontier.size, frontier.packed()
+            head.leaves = []
         if grown:
-            self._session.connection().execute(_GROW, grown)
-            self._stored = dict(self._sizes)
+            self._write(grown)
+
+    @property
+    def grown(self) -> list[Grown]:
+        """The logs whose heads this transaction has written."""
+        return list(self._grown.values())
+
+    def _write(self, heads: list[tuple[_Pair, _Head]]) -> None:
+        rows = [
+            {
+                "agent": agent, "name": log, "length": head.size, "peaks": head.packed,
+                "unsealed": head.unsealed_until,
+                "sealed": self.sealer.seal_head(
+                    agent, log, head.size, head.packed, head.unsealed_until
+                ),
+            }
+            for (agent, log), head in heads
+        ]  # fmt: skip
+        self._session.connection().execute(_GROW, rows)
+        for (agent, log), head in heads:
+            self._grown[agent, log] = Grown(agent, log, head.size, head.packed)
+
+
+def _all_given(leaves: list[bytes | None]) -> list[bytes]:
+    given = [leaf for leaf in leaves if leaf is not None]
+    if len(given) != len(leaves):
+        raise RuntimeError("a row was placed without its leaf")
+    return given
+
+
+def _frontier(size: int, packed: bytes) -> Frontier | None:
+    try:
+        return Frontier(size, packed)
+    except ValueError:
+        return None

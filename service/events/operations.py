@@ -1,7 +1,6 @@
 """Appending to the record: positions, projections and rows in the caller's transaction."""
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +11,13 @@ from sqlalchemy.orm import Session
 from service import json_text
 from service.db.bulk import insert_rows
 from service.errors import Fault
+from service.events.committing import commit_anew, commit_to, flags_text
 from service.events.log import LogPositions
 from service.events.normalise import content
 from service.events.parsing import BadItem
 from service.events.schemas import Event
 from service.models import CogEvent
 
-SALT_BYTES = 16
 _EVENTS: Table = CogEvent.__table__  # type: ignore[assignment]
 
 # Folds events into one area's tables before they are inserted, noting oddities on them.
@@ -34,32 +33,33 @@ def append(
     wanted: dict[Projector, list[Event]] = {}
     for event in events:
         event.seq = positions.take(event.agent_id, event.log)
-        event.noted = []
+        if event.noted:  # by a first try, which was rolled back
+            event.noted, event.leaf_hash = [], None
         for projector in projectors.get(event.event, ()):
             wanted.setdefault(projector, []).append(event)
     for projector in _in_order(projectors):
         if projector in wanted:
             projector(session, positions, wanted[projector])
-    salts = os.urandom(SALT_BYTES * len(events))
+    sealer = positions.sealer
+    commit_to(events, sealer)
+    for event in events:
+        if event.noted:
+            commit_anew(event, sealer)
+        positions.give_leaf(event.agent_id, event.log, event.seq, event.leaf_hash or b"")
     rows = [
         (
             e.agent_id, e.log, e.seq, e.event_id, e.ts, e.received_at, e.session_id, e.turn_id,
             e.worker, e.event, e.belief_id, e.contradiction_id, e.label_from, e.label_to,
-            e.confidence, e.detail_text, salts[SALT_BYTES * i : SALT_BYTES * (i + 1)],
-            e.cost_tokens, e.cost_usd, e.latency_ms, _flags(e), None, None,
+            e.confidence, e.detail_text, e.detail_salt, e.cost_tokens, e.cost_usd, e.latency_ms,
+            flags_text(e), e.leaf_hash, e.seal,
         )
-        for i, e in enumerate(events)
+        for e in events
     ]  # fmt: skip
     insert_rows(session, _EVENTS, rows)
 
 
 def _in_order(projectors: Projectors) -> Iterable[Projector]:
     return dict.fromkeys(projector for group in projectors.values() for projector in group)
-
-
-def _flags(event: Event) -> str | None:
-    flags = event.flags + event.noted
-    return json.dumps(list(dict.fromkeys(flags)), separators=(",", ":")) if flags else None
 
 
 @dataclass(slots=True)

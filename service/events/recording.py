@@ -7,10 +7,8 @@ from sqlalchemy import Table
 from sqlalchemy.orm import Session
 
 from service.db.bulk import insert_rows
+from service.db.leaf_encoders import leaf_encoder, told_columns
 from service.events.log import LogPositions
-
-# Given here, under the lock of the log; callers say nothing of them.
-PLACED = ("seq", "leaf_hash", "seal")
 
 
 def record_rows(
@@ -18,16 +16,21 @@ def record_rows(
 ) -> list[int]:
     """Appends rows to their logs, which are locked, and returns their positions.
 
-    Each row holds the table's columns in their order, without those of `PLACED`. Raises
-    AlreadyRecorded when a key is taken.
+    Each row holds the columns of `told_columns` in their order: position, leaf and seal are given
+    here. Raises AlreadyRecorded when a key is taken.
     """
-    names = [column.name for column in table.columns]
-    told = [name for name in names if name not in PLACED]
+    if not rows:
+        return []
+    told = told_columns(table)
     agent, log = told.index("agent_id"), told.index("log")
-    place = names.index("seq")
-    taken = [positions.take(row[agent], row[log]) for row in rows]
-    placed = [
-        (*row[:place], seq, *row[place:], None, None) for row, seq in zip(rows, taken, strict=True)
-    ]
+    place = list(table.columns.keys()).index("seq")
+    encoder, sealer = leaf_encoder(table), positions.sealer
+    taken: list[int] = []
+    placed: list[tuple[Any, ...]] = []
+    for row in rows:
+        leaf_hash = encoder.leaf_hash(row)
+        seq = positions.take(row[agent], row[log], leaf_hash)
+        taken.append(seq)
+        placed.append((*row[:place], seq, *row[place:], leaf_hash, sealer.seal(leaf_hash)))
     insert_rows(session, table, placed)
     return taken

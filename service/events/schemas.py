@@ -28,7 +28,7 @@ class EventIn(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     latency_ms: float | None = None
 
 
-class Event(msgspec.Struct):
+class Event(msgspec.Struct, array_like=True):
     """A checked event on its way into the record; instants in microseconds since 1970 UTC."""
 
     agent_id: str
@@ -55,6 +55,9 @@ class Event(msgspec.Struct):
     seq: int = 0
     # What the fold of its subject found odd; kept apart so that a second try starts clean.
     noted: list[str] = []
+    detail_salt: bytes = b""
+    leaf_hash: bytes | None = None
+    seal: bytes = b""
 
 
 class EventOut(msgspec.Struct, omit_defaults=False):

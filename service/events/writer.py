@@ -171,7 +171,7 @@ class Writer:
         try:
             with self._database.write() as session:
                 positions = LogPositions(session)
-                positions.lock(logs)
+                positions.lock(logs, carefully=carefully)
                 if unknown := agents - self._known_agents:
                     ensure_agents(session, unknown, self._clock())
                 append_batches = self._append_new if carefully else self._append_all

@@ -88,5 +88,5 @@ class CogEvent(Committed, Record):
             sqlite_where=text("contradiction_id IS NOT NULL"),
             postgresql_where=text("contradiction_id IS NOT NULL"),
         ),
-        STRICT,
+        STRICT | {"info": {"payloads": {"detail": "detail_salt"}}},
     )

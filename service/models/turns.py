@@ -35,5 +35,5 @@ class Turn(Committed, Record):
         UniqueConstraint("agent_id", "log", "seq"),
         Index(None, "agent_id", "ts"),
         Index(None, "agent_id", "session_id", "ts"),
-        STRICT,
+        STRICT | {"info": {"payloads": {"payload": "payload_salt"}}},
     )

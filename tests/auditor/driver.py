@@ -12,7 +12,8 @@ from datetime import date
 from auditor.method import BUILTIN, BUILTIN_VERSION, Method
 from auditor.run import Auditor, RunBusyError, RunOptions
 from auditor.text.judge import JudgedClaim, SessionJudge
-from service.db.database import Database
+from service.db.opening import open_database
+from service.settings import Settings
 from tests.auditor.recording import AGENT
 
 
@@ -30,7 +31,7 @@ def main() -> int:
     def clock() -> int:
         return time.time_ns() // 1_000 + int(ahead) * 1_000_000
 
-    database = Database(url)
+    database = open_database(Settings(database_url=url))
     auditor = Auditor(database, Method(BUILTIN, BUILTIN_VERSION, SlowJudge), clock, 50)
     sys.stdout.write("ready\n")
     sys.stdout.flush()

@@ -87,7 +87,7 @@ def flags_of(database: Database, event: Event) -> list[str]:
     return found
 
 
-def row_of(database: Database, model: type[Record], *key: str) -> dict[str, Any]:
+def row_of(database: Database, model: type[Record], *key: str | int) -> dict[str, Any]:
     """The row of a table under a primary key, by column name; no row is a failure."""
     table: Table = model.__table__  # type: ignore[assignment]
     conditions = [column == value for column, value in zip(table.primary_key, key, strict=False)]

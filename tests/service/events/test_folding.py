@@ -25,8 +25,8 @@ from tests.service.factories import NOW, a_belief, an_event, post
 Sent = tuple[str, dict[str, Any]]
 _AGENTS = itertools.count(1)
 _MODELS = (Belief, BeliefVersion, Contradiction, Prediction, ShadowInference, InferenceResolution)
-# Where a row stands in its log, and its salt, differ from run to run.
-_PLACES = {"agent_id", "seq", "last_seq", "content_seq", "detail_salt"}
+# Where a row stands in its log differs from run to run, and the agent in its leaf.
+_PLACES = {"agent_id", "seq", "last_seq", "content_seq", "leaf_hash", "seal"}
 
 labels = st.sampled_from([str(label) for label in Label])
 confidences = st.none() | st.sampled_from([0.0, 0.4, 0.9, 1.0])

@@ -6,6 +6,7 @@ import pytest
 
 from service.db import schema
 from service.db.database import Database
+from service.db.opening import open_database
 from service.events.schemas import Event
 from service.events.vocabulary import Log
 from service.settings import Settings
@@ -84,7 +85,7 @@ def test_every_answer_has_the_same_bytes_on_both_databases(both: dict[str, Setti
     events = story()
     answers: dict[str, list[tuple[int, bytes]]] = {}
     for name, settings in both.items():
-        database = Database(settings.resolved_database_url)
+        database = open_database(settings)
         # Three batches, the middle of the story last.
         for batch in (events[:4], events[9:], events[4:9]):
             post(database, batch)
