@@ -1,6 +1,7 @@
 """What belief events say of a belief, as they say it."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 from sqlalchemy import Table
@@ -8,12 +9,14 @@ from sqlalchemy.orm import Session
 
 from scoring.labels import Label
 from service import instants, json_text
+from service.beliefs.grounds import fits_a_key, supporters, with_evidence, with_justifications
 from service.db.bulk import insert_rows
+from service.db.upserts import insert_or
 from service.events.folding import Fold
 from service.events.log import LogPositions
 from service.events.schemas import Event
 from service.events.vocabulary import EventType, Flag
-from service.models import Belief, BeliefVersion, CogEvent
+from service.models import Belief, BeliefSupport, BeliefVersion, CogEvent
 
 
 class BeliefState(msgspec.Struct):
@@ -58,6 +61,8 @@ EVENT_TYPES = frozenset(
     }
 )
 SUPERSEDED = "superseded"
+# Key of a `belief.created` that tells a belief again: true where it only adds evidence.
+ADDS = "adds_evidence"
 
 
 def apply(state: BeliefState, event: Event) -> Sequence[str]:
@@ -76,9 +81,9 @@ def apply(state: BeliefState, event: Event) -> Sequence[str]:
 
 
 def _create(state: BeliefState, event: Event) -> list[str]:
-    if state.created_at is not None:
-        return [Flag.ALREADY_CREATED]
     detail = event.detail
+    if state.created_at is not None:
+        return _add_evidence(state, detail) if detail.get(ADDS) is True else [Flag.ALREADY_CREATED]
     state.created_at = event.ts
     state.created_label = state.label = event.label_to
     state.confidence = event.confidence
@@ -93,6 +98,26 @@ def _create(state: BeliefState, event: Event) -> list[str]:
     return [Flag.SUBJECT_CLOSED] if state.status == SUPERSEDED else []
 
 
+def _add_evidence(state: BeliefState, detail: dict[str, Any]) -> list[str]:
+    """The same content told again: one belief, with what is new to rest on."""
+    if state.status == SUPERSEDED:
+        return [Flag.SUBJECT_CLOSED]
+    state.evidence = with_evidence(state.evidence, detail.get("evidence"))
+    _take_justifications(state, detail)
+    return []
+
+
+def _take_justifications(state: BeliefState, detail: dict[str, Any]) -> bool:
+    """Whether it rests on something new now: then it is derived again, and leaves the queue."""
+    told = detail.get("justifications")
+    if told is None:
+        return False
+    state.justifications, is_new = with_justifications(state.justifications, told)
+    if is_new:
+        state.needs_rederivation = 0
+    return is_new
+
+
 def _relabel(state: BeliefState, event: Event) -> list[str]:
     flags: list[str] = []
     before = (state.label, state.confidence)
@@ -101,7 +126,8 @@ def _relabel(state: BeliefState, event: Event) -> list[str]:
     state.label = event.label_to
     if event.confidence is not None:
         state.confidence = event.confidence
-    if before == (state.label, state.confidence):
+    rests_anew = _take_justifications(state, event.detail)
+    if before == (state.label, state.confidence) and not rests_anew:
         flags.append(Flag.UNEXPECTED_MOVE)
     return flags
 
@@ -167,9 +193,29 @@ _WITH_CONTENT = {
 def project(session: Session, _positions: LogPositions, events: list[Event]) -> None:
     """Folds belief events into `beliefs`, and keeps every content that was ever told."""
     FOLD.project(session, events)
+    _note_supports(session, events)
     versions = [
         (e.agent_id, e.belief_id, e.log, e.seq, e.ts, kind, json_text.shown(e.detail["content"]))
         for e in events
         if (kind := _WITH_CONTENT.get(EventType(e.event))) and e.detail.get("content") is not None
     ]
     insert_rows(session, _VERSIONS, versions)
+
+
+_WITH_GROUNDS = frozenset({EventType.BELIEF_CREATED, EventType.BELIEF_RELABELLED})
+
+
+def _note_supports(session: Session, events: list[Event]) -> None:
+    """Notes by what beliefs can be found that rest on something; all that was ever told."""
+    found = {
+        (event.agent_id, supporter, event.belief_id)
+        for event in events
+        if event.detail.get("justifications") is not None and event.event in _WITH_GROUNDS
+        for supporter in supporters(event.detail)
+        if fits_a_key(event.agent_id, supporter, event.belief_id or "")
+    }
+    if found:
+        names = ("agent_id", "supporter_id", "belief_id")
+        rows = [dict(zip(names, row, strict=True)) for row in sorted(found)]
+        statement = insert_or(session, BeliefSupport).on_conflict_do_nothing()
+        session.connection().execute(statement, rows)

@@ -1,6 +1,7 @@
 """Reading beliefs: pages of them, one with its history, and what hangs together with it."""
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +12,16 @@ from sqlalchemy.orm import Session
 from scoring.labels import Label
 from service import json_text
 from service.api.parameters import Place
+from service.beliefs.grounds import sets_of, texts
+from service.beliefs.projection import SUPERSEDED
 from service.beliefs.schemas import BeliefOut, NeighbourOut, VersionOut
 from service.events.vocabulary import Log
 from service.instants import format_instant
-from service.models import Belief, BeliefVersion
+from service.models import Belief, BeliefSupport, BeliefVersion
 
 # A content may have a million characters.
 MAX_VERSIONS = 100
 MAX_NEIGHBOURS = 1_000
-# Nothing indexes what a justification names: so many of the agent's newest beliefs are looked at.
-MAX_SCANNED = 50_000
 _COLUMNS = tuple(Belief.__table__.columns)
 
 
@@ -36,6 +37,8 @@ class BeliefFilter:
     turn_id: str | None = None
     content: str | None = None
     log: str | None = None
+    # What is superseded is no longer derived again by anybody.
+    needs_rederivation: bool | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """The same as conditions on `beliefs` joined with the current version of each."""
@@ -50,6 +53,9 @@ class BeliefFilter:
         found: list[ColumnElement[bool]] = [c == v for c, v in equal.items() if v is not None]
         if self.content:
             found.append(contains(BeliefVersion.content, json_text.shown(self.content) or ""))
+        if self.needs_rederivation is not None:
+            is_queued = and_(Belief.needs_rederivation == 1, Belief.status != SUPERSEDED)
+            found.append(is_queued if self.needs_rederivation else ~is_queued)
         return [*found, *readable_in(self.log)]
 
 
@@ -141,7 +147,7 @@ def versions_of(
 
 def rests_on(session: Session, belief: BeliefOut) -> list[NeighbourOut]:
     """The recorded beliefs that its justifications name, by id; the first thousand of them."""
-    named = sorted(set(_texts(msgspec.json.decode(belief.justifications))))[:MAX_NEIGHBOURS]
+    named = sorted(set(texts(msgspec.json.decode(belief.justifications))))[:MAX_NEIGHBOURS]
     if not named:
         return []
     rows = session.execute(
@@ -155,46 +161,59 @@ def rests_on(session: Session, belief: BeliefOut) -> list[NeighbourOut]:
     return [NeighbourOut(*row) for row in rows]
 
 
+def intact_sets(sets: list[list[str]], fallen: Collection[str]) -> list[list[str]]:
+    """The justifications of which no member fell: was superseded, or waits to be derived again."""
+    return [names for names in sets if not any(name in fallen for name in names)]
+
+
+def has_fallen(belief: Any) -> bool:
+    """Whether a belief no longer bears what rests on it."""
+    return belief.status == SUPERSEDED or bool(belief.needs_rederivation)
+
+
+def standing_on(session: Session, belief: BeliefOut) -> list[list[str]]:
+    """The justifications of a belief that hold; evidence always does."""
+    sets = sets_of(msgspec.json.decode(belief.justifications))
+    named = {name for names in sets for name in names if "\x00" not in name}
+    fallen: set[str] = set()
+    for chunk in _chunks(sorted(named)):
+        rows = session.execute(
+            select(Belief.belief_id, Belief.status, Belief.needs_rederivation).where(
+                Belief.agent_id == belief.agent_id, Belief.belief_id.in_(chunk)
+            )
+        )
+        fallen |= {row.belief_id for row in rows if has_fallen(row)}
+    return intact_sets(sets, fallen)
+
+
+def _chunks(ids: list[str]) -> list[list[str]]:
+    return [ids[start : start + MAX_NEIGHBOURS] for start in range(0, len(ids), MAX_NEIGHBOURS)]
+
+
 def supported_by(
     session: Session, agent_id: str, belief_id: str
 ) -> tuple[list[NeighbourOut], bool]:
     """The beliefs whose justifications name it, newest first; and whether those are all."""
-    place = (Belief.last_ts, Belief.belief_id)
-    scanned = (
-        select(*place, Belief.label, Belief.status, Belief.justifications)
-        .where(Belief.agent_id == agent_id)
-        .order_by(*(column.desc() for column in place))
-        .limit(MAX_SCANNED)
-        .subquery()
-    )
     rows = session.execute(
-        select(scanned)
-        .where(contains(scanned.c.justifications, json_text.encode(belief_id)))
-        .order_by(scanned.c.last_ts.desc(), scanned.c.belief_id.desc())
+        select(Belief.belief_id, Belief.label, Belief.status, Belief.justifications)
+        .join(
+            BeliefSupport,
+            and_(
+                BeliefSupport.agent_id == Belief.agent_id,
+                BeliefSupport.belief_id == Belief.belief_id,
+            ),
+        )
+        .where(BeliefSupport.agent_id == agent_id, BeliefSupport.supporter_id == belief_id)
+        .order_by(Belief.last_ts.desc(), Belief.belief_id.desc())
+        .limit(MAX_NEIGHBOURS + 1)
     ).all()
+    # Whatever was told of it once can be found there; what it rests on now stands in its row.
     found = [
         NeighbourOut(row.belief_id, row.label, row.status)
-        for row in rows
-        if belief_id in _texts(msgspec.json.decode(row.justifications))
+        for row in rows[:MAX_NEIGHBOURS]
+        if belief_id in texts(msgspec.json.decode(row.justifications or "[]"))
     ]
-    total = session.scalar(
-        select(func.count()).select_from(Belief).where(Belief.agent_id == agent_id)
-    )
-    is_complete = (total or 0) <= MAX_SCANNED and len(found) <= MAX_NEIGHBOURS
-    return found[:MAX_NEIGHBOURS], is_complete
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """All texts inside: justifications are kept as they were told, nested or flat."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, list):
-            waiting.extend(item)
-        elif isinstance(item, dict):
-            waiting.extend(item.values())
+    return found, len(rows) <= MAX_NEIGHBOURS
 
 
 def _belief_out(row: Any) -> BeliefOut:
@@ -205,8 +224,16 @@ def _belief_out(row: Any) -> BeliefOut:
         bool(row.needs_rederivation), row.challenges, format_or_none(row.challenged_at),
         row.overwrites, row.created_label, format_or_none(row.created_at),
         format_or_none(row.valid_from), format_or_none(row.valid_until),
-        format_instant(row.last_ts),
+        format_instant(row.last_ts), version_of(row[: len(_COLUMNS)]),
     )  # fmt: skip
+
+
+def version_of(row: tuple[Any, ...]) -> str:
+    """What names the state of a belief: another one after any event that moved it.
+
+    It is made of the whole row, as an event that arrives late may leave the last one the last.
+    """
+    return hashlib.sha256(json_text.encode(row).encode()).hexdigest()[:16]
 
 
 def raw(text: str | None) -> msgspec.Raw:
