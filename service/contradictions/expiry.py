@@ -27,7 +27,7 @@ from service.models import CogEvent, Contradiction
 BATCH = 500
 
 
-def due(session: Session, now: int, *, limit: int = BATCH) -> list[tuple[str, str]]:
+def due(session: Session, now: int, *, limit: int) -> list[tuple[str, str]]:
     """The (agent, contradiction) pairs that are open though their time has run out."""
     ends = Contradiction.detected_at + Contradiction.ttl_us
     rows = session.execute(

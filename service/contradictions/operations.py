@@ -1,7 +1,7 @@
 """Opening and moving contradictions, as jobs of the writer."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,9 @@ import msgspec
 from sqlalchemy.orm import Session
 
 from service import json_text
-from service.beliefs.projection import BELIEFS, SUPERSEDED, BeliefState
+from service.beliefs.ledger import Ledger
+from service.beliefs.projection import SUPERSEDED, BeliefState
+from service.beliefs.weakening import moment, plan_weakening
 from service.contradictions import queries
 from service.contradictions.expiry import expire
 from service.contradictions.lifecycle import (
@@ -108,35 +110,40 @@ class MoveContradiction(LedgerCall):
             return row
         return stored(session, row.agent_id, row.contradiction_id) or row
 
-    def _superseded(self, session: Session) -> Iterable[Event]:
-        """The recorded, active beliefs given up, where the one kept is a belief of the ledger."""
-        move = self.move
+    def _superseded(self, session: Session) -> list[Event]:
+        """The recorded, active beliefs given up, where the one kept is a belief of the ledger.
+
+        With them falls what rested on them alone, as at any supersession.
+        """
+        move, agent_id = self.move, self.told.agent_id
         is_resolved = move.to is ContradictionState.RESOLVED
         if not is_resolved or move.resolution is ResolutionKind.NOT_A_CONTRADICTION:
-            return
-        keys = [(self.told.agent_id, one) for one in (move.kept, *move.given_up) if one is not None]
-        rows = rows_by_key(session, BELIEFS, "belief_id", keys)
-        found = {state.belief_id: state for state in (BeliefState(*row) for row in rows)}
-        kept = found.pop(move.kept or "", None)
-        if kept is None or kept.created_at is None:
-            return
+            return []
+        ledger = Ledger(session, None)
+        kept = ledger.state(agent_id, move.kept or "")
+        if kept is None:
+            return []
         if kept.status == SUPERSEDED:
             raise _not_current(kept)
-        for belief_id in sorted(found):
-            state = found[belief_id]
-            if state.created_at is not None and state.status != SUPERSEDED:
-                yield self._supersession(state, kept.belief_id)
+        given_up = ledger.states(agent_id, move.given_up)
+        for belief_id in sorted(given_up):
+            # One may have fallen with another; superseded before, it has its successor.
+            if given_up[belief_id].status != SUPERSEDED:
+                closing = self._supersession(ledger, belief_id, kept.belief_id)
+                ledger.plan(closing)
+                plan_weakening(ledger, closing, self.now)
+        return ledger.events
 
-    def _supersession(self, state: BeliefState, kept: str) -> Event:
+    def _supersession(self, ledger: Ledger, belief_id: str, kept: str) -> Event:
         told = self.told
         detail = {"superseded_by": kept, "evidence": list(self.move.evidence)}
-        name = f"{told.event_id}|{state.belief_id}"
+        name = f"{told.event_id}|{belief_id}"
         return msgspec.structs.replace(
             told,
             event=str(EventType.BELIEF_SUPERSEDED),
             event_id=f"sha256:{hashlib.sha256(name.encode()).hexdigest()[:40]}",
-            ts=instant_after(self.now, state),
-            belief_id=state.belief_id,
+            ts=moment(ledger, told, belief_id, self.now),
+            belief_id=belief_id,
             cost_tokens=None,  # counted once, on the resolution
             detail=detail,
             detail_text=json_text.encode(detail),

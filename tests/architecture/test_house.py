@@ -17,7 +17,7 @@ from tests.processes import ROOT, environment
 PACKAGES = ("auditor", "cli", "dashboards", "migrations", "scoring", "service", "triggers")
 AREAS = (
     "agents", "events", "turns", "beliefs", "contradictions", "predictions", "inferences", "audits",
-    "ratios", "reports",
+    "hand_checks", "ratios", "reports",
 )  # fmt: skip
 AREA_FILES = {"operations.py", "queries.py", "endpoints.py", "schemas.py", "projection.py"}
 SOURCES = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))
