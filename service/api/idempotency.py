@@ -75,9 +75,12 @@ def claim(session: Session, wanted: RequestKey) -> Response | None:
     key = {"agent_id": wanted.agent_id, "idempotency_key": wanted.key}
     fresh = {"request_hash": wanted.request_hash, "status": 0, "body": "", "created_at": wanted.now}
     made = session.connection().execute(
-        insert_or(session, IdempotencyKey).values(**key, **fresh).on_conflict_do_nothing()
+        insert_or(session, IdempotencyKey)
+        .values(**key, **fresh)
+        .on_conflict_do_nothing()
+        .returning(IdempotencyKey.agent_id)
     )
-    if made.rowcount:
+    if made.first() is not None:
         return None
     found = session.execute(
         select(IdempotencyKey.request_hash, IdempotencyKey.status, IdempotencyKey.body).filter_by(
@@ -86,9 +89,7 @@ def claim(session: Session, wanted: RequestKey) -> Response | None:
     ).one()
     if found.request_hash != wanted.request_hash:
         reason = "was used for another request: choose a new key"
-        raise Conflict(
-            f"{HEADER} {wanted.key!r} {reason}.", errors=(Fault(_POINTER, reason),)
-        )
+        raise Conflict(f"{HEADER} {wanted.key!r} {reason}.", errors=(Fault(_POINTER, reason),))
     media_type = MEDIA_TYPE if found.status >= 400 else "application/json"
     return Response(found.body, found.status, media_type=media_type)
 

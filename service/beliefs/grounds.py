@@ -35,7 +35,12 @@ def sets_of(value: Any) -> list[list[str]]:
         return [whole] if whole else []
     if value and all(isinstance(item, str) for item in value):
         return [value]
-    return [names for item in value if (names := list(texts(item)))]
+    return [names for item in value if (names := _members(item))]
+
+
+def _members(item: Any) -> list[str]:
+    is_plain = isinstance(item, list) and all(isinstance(name, str) for name in item)
+    return item if is_plain else list(texts(item))
 
 
 def stored_sets(text: str | None) -> list[list[str]]:

@@ -193,9 +193,11 @@ def _event(
         for name in further
         if name in _RESERVED or name in draft.detail
     ]
+    # Which label a move starts from is for the ledger to say; that it says none is no oddity.
+    before = Label.GUESS if draft.event is EventType.BELIEF_RELABELLED else None
     sent = EventIn(
         draft.event, item.agent_id, item.ts, item.event_id, item.session_id, item.turn_id,
-        item.worker, draft.belief_id or "-", None, None, draft.label, draft.confidence,
+        item.worker, draft.belief_id or "-", None, before, draft.label, draft.confidence,
         {**further, **draft.detail},
     )  # fmt: skip
     found = normalise(sent, intake, index, repaired=repaired)
@@ -203,7 +205,7 @@ def _event(
         faults += [Fault(_pointer(fault.pointer, draft.detail), fault.reason) for fault in found]
     if faults or isinstance(found, list):
         return None
-    found.belief_id = draft.belief_id
+    found.belief_id, found.label_from = draft.belief_id, None
     _identify(found, item, draft)
     return found
 

@@ -1,6 +1,7 @@
 """Reading beliefs over the API, on both databases."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,6 +49,7 @@ def test_a_belief_is_shown_as_it_stands(database: Database, client: httpx.Client
     )
     post(database, [created])
     (item,) = read(client, "/v1/beliefs")["items"]
+    assert re.fullmatch(r"[0-9a-f]{16}", item.pop("version"))
     assert item == {
         "agent_id": "piper",
         "belief_id": "b1",
@@ -223,14 +225,18 @@ def test_what_a_belief_rests_on_and_what_rests_on_it_are_named(
     assert second["supports_complete"] is True
 
 
-def test_where_not_every_belief_was_looked_at_the_answer_says_so(
+def test_where_not_every_dependent_is_listed_the_answer_says_so(
     database: Database, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(queries, "MAX_SCANNED", 2)
+    monkeypatch.setattr(queries, "MAX_NEIGHBOURS", 2)
     rests = {"justifications": [["b1"]]}
     post(database, [a_belief("b1"), *(a_belief(f"d{n}", detail=rests) for n in range(2))])
     body = read(client, "/v1/beliefs/b1")
     assert [b["belief_id"] for b in body["supports"]] == ["d1", "d0"]
+    assert body["supports_complete"] is True
+    post(database, [a_belief("d2", detail=rests)])
+    body = read(client, "/v1/beliefs/b1")
+    assert [b["belief_id"] for b in body["supports"]] == ["d2", "d1"]
     assert body["supports_complete"] is False
 
 
