@@ -11,7 +11,7 @@ from service.events.log import LogPositions
 from service.events.recording import record_rows
 from service.events.schemas import Event
 from service.events.vocabulary import Log
-from service.inferences.projection import shadow_id_of
+from service.inferences.snapshots import shadow_id_of
 from service.models import ShadowInference
 
 AUDIT_SOURCE = "audit"

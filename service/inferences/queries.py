@@ -4,22 +4,30 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, func, select, tuple_
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, case, exists, func, select, tuple_
+from sqlalchemy.orm import Session, aliased
 
 from scoring.labels import Label
 from service.api.parameters import Place
 from service.beliefs.queries import raw
 from service.events.vocabulary import ResolutionSource
-from service.inferences.outcomes import Outcome, Tally, effective_outcome, state_of
+from service.inferences.outcomes import (
+    UNVERIFIABLE_AFTER,
+    InferenceState,
+    Outcome,
+    Tally,
+    effective_outcome,
+    state_of,
+)
 from service.inferences.schemas import (
+    ContextOut,
     OutcomeOut,
     ResolutionOut,
     ShadowInferenceOut,
     TallyOut,
 )
 from service.instants import format_instant
-from service.models import InferenceResolution, ShadowInference
+from service.models import InferenceContext, InferenceResolution, ShadowInference
 
 MAX_RESOLUTIONS = 1_000
 _COLUMNS = tuple(ShadowInference.__table__.columns)
@@ -34,12 +42,15 @@ class ShadowFilter:
     agent_id: str | None = None
     source: str | None = None
     label: Label | None = None
+    category: str | None = None
+    state: InferenceState | None = None
     worker: str | None = None
     session_id: str | None = None
     turn_id: str | None = None
     belief_id: str | None = None
     since: int | None = None
     until: int | None = None
+    now: int = 0
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """The same as conditions on `shadow_inferences`."""
@@ -47,6 +58,7 @@ class ShadowFilter:
             ShadowInference.agent_id: self.agent_id,
             ShadowInference.source: self.source,
             ShadowInference.label: self.label,
+            ShadowInference.category: self.category,
             ShadowInference.worker: self.worker,
             ShadowInference.session_id: self.session_id,
             ShadowInference.turn_id: self.turn_id,
@@ -57,7 +69,36 @@ class ShadowFilter:
             found.append(ShadowInference.ts >= self.since)
         if self.until is not None:
             found.append(ShadowInference.ts < self.until)
+        if self.state is not None:
+            found.append(_is_in(self.state, self.now))
         return found
+
+
+def _is_in(state: InferenceState, now: int) -> ColumnElement[bool]:
+    """What `outcomes.state_of` says, as a condition."""
+    mine = (
+        InferenceResolution.agent_id == ShadowInference.agent_id,
+        InferenceResolution.shadow_id == ShadowInference.shadow_id,
+    )
+    any_at_all = exists().where(*mine)
+    if state in (InferenceState.OPEN, InferenceState.UNVERIFIABLE):
+        is_old = ShadowInference.ts < now - UNVERIFIABLE_AFTER
+        return ~any_at_all & (is_old if state is InferenceState.UNVERIFIABLE else ~is_old)
+    order = {str(source): rank for rank, source in enumerate(ResolutionSource)}
+    rank = case(order, value=InferenceResolution.source)
+    other = aliased(InferenceResolution)
+    other_rank = case(order, value=other.source)
+    of_best = rank == (
+        select(func.min(other_rank))
+        .where(
+            other.agent_id == ShadowInference.agent_id, other.shadow_id == ShadowInference.shadow_id
+        )
+        .correlate(ShadowInference)
+        .scalar_subquery()
+    )
+    said = [exists().where(*mine, of_best, InferenceResolution.outcome == said) for said in (0, 1)]
+    is_disputed = said[0] & said[1]
+    return is_disputed if state is InferenceState.DISPUTED else any_at_all & ~is_disputed
 
 
 def newest_shadow_inferences(
@@ -142,6 +183,40 @@ def resolutions_of(
         for row in rows[:MAX_RESOLUTIONS]
     ]  # fmt: skip
     return resolutions[::-1], len(rows) <= MAX_RESOLUTIONS
+
+
+def contexts_of(session: Session, agent_id: str, shadow_id: str) -> list[ContextOut]:
+    """What became known of it after its snapshot, in order of arrival."""
+    rows = session.scalars(
+        select(InferenceContext)
+        .where(InferenceContext.agent_id == agent_id, InferenceContext.shadow_id == shadow_id)
+        .order_by(InferenceContext.log, InferenceContext.seq)
+        .limit(MAX_RESOLUTIONS)
+    )
+    return [
+        ContextOut(
+            row.context_id, row.kind, row.log, row.seq, format_instant(row.recorded_at),
+            row.session_id, row.turn_id, row.commit_sha, raw(row.evidence),
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+def same_claim(session: Session, shadow: ShadowInferenceOut) -> list[str]:
+    """The other shadow inferences of the same belief, oldest first."""
+    if shadow.belief_id is None:
+        return []
+    found = (
+        select(ShadowInference.shadow_id)
+        .where(
+            ShadowInference.agent_id == shadow.agent_id,
+            ShadowInference.belief_id == shadow.belief_id,
+            ShadowInference.shadow_id != shadow.shadow_id,
+        )
+        .order_by(ShadowInference.ts, ShadowInference.log, ShadowInference.seq)
+        .limit(MAX_RESOLUTIONS)
+    )
+    return list(session.scalars(found))
 
 
 def _shadow_out(row: Any, tallies: Tallies, now: int) -> ShadowInferenceOut:

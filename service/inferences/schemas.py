@@ -1,6 +1,100 @@
 """Wire shapes of shadow inferences."""
 
+from datetime import datetime
+from typing import Any
+
 import msgspec
+
+from service.events.schemas import EventIn
+from service.events.vocabulary import EventType
+
+
+class AssertionIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """An inferential claim that leaves the agent."""
+
+    turn_id: str
+    statement: str
+    agent_id: str | None = None
+    event_id: str | None = None
+    ts: datetime | None = None
+    session_id: str | None = None
+    worker: str | None = None
+    belief_id: str | None = None
+    category: str | None = None
+    label: str | None = None
+    confidence: float | None = None
+    evidence: Any = None
+    alternatives: Any = None
+    gate_decision: str | None = None
+    commit_sha: str | None = None
+
+    def as_event(self) -> EventIn:
+        """The `assertion.made` that it becomes."""
+        detail = {
+            name: value for name in _ASSERTION_DETAIL if (value := getattr(self, name)) is not None
+        }
+        return EventIn(
+            str(EventType.ASSERTION_MADE), self.agent_id, self.ts, self.event_id, self.session_id,
+            self.turn_id, self.worker, self.belief_id, label_to=self.label,
+            confidence=self.confidence, detail=detail,
+        )  # fmt: skip
+
+
+_ASSERTION_DETAIL = (
+    "statement", "category", "evidence", "alternatives", "gate_decision", "commit_sha",
+)  # fmt: skip
+
+
+class ResolutionIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """Ground truth for a shadow inference, and what it rests on."""
+
+    source: str
+    outcome: bool
+    evidence: Any = None
+    agent_id: str | None = None
+    event_id: str | None = None
+    resolved_at: datetime | None = None
+    session_id: str | None = None
+    turn_id: str | None = None
+    worker: str | None = None
+
+    def as_event(self, shadow_id: str) -> EventIn:
+        """The `inference.outcome` that it becomes."""
+        detail = {"shadow_id": shadow_id, "outcome": self.outcome, "source": self.source}
+        if self.evidence is not None:
+            detail["evidence"] = self.evidence
+        return EventIn(
+            str(EventType.INFERENCE_OUTCOME), self.agent_id, self.resolved_at, self.event_id,
+            self.session_id, self.turn_id, self.worker, detail=detail,
+        )  # fmt: skip
+
+
+class ReceiptOut(msgspec.Struct):
+    """Where a row stands in its log, and the leaf by which the log commits to it."""
+
+    log: str
+    seq: int
+    leaf_hash: str | None
+
+
+class AssertedOut(msgspec.Struct):
+    """The shadow inference that an assertion left."""
+
+    agent_id: str
+    shadow_id: str
+    event_id: str
+    receipt: ReceiptOut
+
+
+class ResolvedOut(msgspec.Struct):
+    """A resolution as it was recorded."""
+
+    agent_id: str
+    shadow_id: str
+    resolution_id: str
+    event_id: str
+    source: str
+    outcome: bool
 
 
 class OutcomeOut(msgspec.Struct):
@@ -61,9 +155,28 @@ class ResolutionOut(msgspec.Struct):
     resolved_at: str
 
 
+class ContextOut(msgspec.Struct):
+    """What became known after the snapshot: `turn`, `gate` or `prediction`."""
+
+    context_id: str
+    kind: str
+    log: str
+    seq: int
+    recorded_at: str
+    session_id: str | None
+    turn_id: str | None
+    commit_sha: str | None
+    evidence: msgspec.Raw
+
+
 class ShadowInferenceHistoryOut(msgspec.Struct):
-    """One shadow inference with its resolutions; not complete where the oldest were cut."""
+    """One shadow inference with its resolutions; not complete where the oldest were cut.
+
+    `same_claim` are the other shadow inferences of its belief: one claim, scored once.
+    """
 
     shadow_inference: ShadowInferenceOut
     resolutions: list[ResolutionOut]
     resolutions_complete: bool
+    contexts: list[ContextOut]
+    same_claim: list[str]

@@ -48,7 +48,13 @@ async def post_turns(request: Request) -> Response:
         lines=kind is BodyKind.LINES,
         skip=skip,
     )
-    batch = TurnBatch(parsed.rows, parsed.bad, skip and not parsed.is_single, parsed.is_single)
+    batch = TurnBatch(
+        parsed.rows,
+        parsed.bad,
+        skip and not parsed.is_single,
+        parsed.is_single,
+        request.app.state.turn_followers,
+    )
     return as_json(await writer_of(request).submit(batch))
 
 

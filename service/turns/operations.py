@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,8 @@ from service.models import Turn
 from service.turns.schemas import TurnRow
 
 _TURNS: Table = Turn.__table__  # type: ignore[assignment]
+# What another area writes down of turns that have just been stored, in their transaction.
+Follower = Callable[[Session, LogPositions, Sequence[TurnRow]], None]
 
 
 @dataclass(slots=True)
@@ -30,6 +32,7 @@ class TurnBatch:
     bad: list[BadItem]
     skip: bool
     is_single: bool = False
+    followers: Sequence[Follower] = ()
 
     @property
     def logs(self) -> Iterable[tuple[str, str]]:
@@ -69,6 +72,8 @@ class TurnBatch:
         if conflicts and not self.skip:
             raise refuse(self.bad, conflicts, is_single=self.is_single)
         _insert(session, positions, list(mine.values()))
+        for follow in self.followers:
+            follow(session, positions, list(mine.values()))
         rejected = sorted(self.bad + conflicts, key=lambda item: item.index)
         return Accepted(
             len(mine),

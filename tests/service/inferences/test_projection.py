@@ -125,20 +125,8 @@ def test_the_same_batch_twice_writes_each_row_once(database: Database) -> None:
     assert row_of(database, ShadowInference, AGENT, "agent:b-1") == before
 
 
-@pytest.mark.parametrize("source", ["tool_result", "know_belief"])
-def test_a_resolution_that_must_cite_something_and_does_not_is_only_the_agents_word(
-    database: Database, source: str
-) -> None:
-    bare, cited = outcome(source), outcome(source, evidence={"turn_id": "t1", "tool_call": 0})
-    post(database, [a_belief("b1", event_id="b-1"), bare, cited])
-    assert flags_of(database, bare) == ["unevidenced"]
-    assert resolution(database, bare)["source"] == "self_belief"
-    assert flags_of(database, cited) == []
-    assert resolution(database, cited)["source"] == source
-
-
 def test_a_resolution_of_nothing_that_is_recorded_is_kept_and_flagged(database: Database) -> None:
-    early = outcome("prediction", outcome=False)
+    early = outcome("self_belief", outcome=False)
     post(database, [early])
     assert flags_of(database, early) == ["unknown_subject"]
     post(database, [a_belief("b1", event_id="b-1")])
@@ -147,6 +135,6 @@ def test_a_resolution_of_nothing_that_is_recorded_is_kept_and_flagged(database: 
 
 
 def test_a_resolution_in_the_batch_of_its_inference_knows_it(database: Database) -> None:
-    resolving = outcome("prediction")
+    resolving = outcome("self_belief")
     post(database, [resolving, a_belief("b1", event_id="b-1")])
     assert flags_of(database, resolving) == []

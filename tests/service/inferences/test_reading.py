@@ -12,6 +12,7 @@ from service.events.vocabulary import Log
 from service.instants import DAY
 from service.settings import Settings
 from tests.service.factories import NOW, a_belief, a_client, a_key, an_event, post
+from tests.service.inferences.acting import a_turn, store
 
 LATER = NOW + 40 * DAY
 
@@ -24,7 +25,13 @@ def client(settings: Settings) -> Iterator[httpx.Client]:
 
 
 def outcome(of: str, source: str, at: int, *, is_true: bool = True, **fields: Any) -> Event:
-    detail = {"shadow_id": f"agent:{of}", "outcome": is_true, "source": source, "evidence": ["e"]}
+    """An outcome that cites what is recorded, where the source asks for it."""
+    cited: dict[str, Any] = {
+        "tool_result": {"turn_id": "t1", "tool_call": 0},
+        "know_belief": {"belief_id": "k-call"},
+    }
+    detail = {"shadow_id": f"agent:{of}", "outcome": is_true, "source": source}
+    detail["evidence"] = cited.get(source)
     return an_event("inference.outcome", ts=NOW + at, detail=detail, **fields)
 
 
@@ -77,7 +84,9 @@ def test_the_effective_outcome_is_that_of_the_best_source_and_all_others_stay_vi
         outcome("i1", "know_belief", 5, is_true=False),
         outcome("i1", "tool_result", 3),
     ]
-    post(database, [a_belief("b1", ts=NOW, event_id="i1"), *resolutions])
+    store(database, a_turn())
+    know = a_belief("k-call", "know", detail={"evidence": [{"turn_id": "t1", "tool_call": 0}]})
+    post(database, [a_belief("b1", ts=NOW, event_id="i1"), know, *resolutions])
     (item,) = read(client)["items"]
     assert item["state"] == "resolved"
     assert item["effective"] == {
@@ -96,16 +105,16 @@ def test_the_effective_outcome_is_that_of_the_best_source_and_all_others_stay_vi
     assert [r["resolution_id"] for r in body["resolutions"]] == [
         f"agent:{resolutions[n].event_id}" for n in (1, 3, 2, 0)
     ]
-    assert body["resolutions"][0]["evidence"] == ["e"]
+    assert body["resolutions"][0]["evidence"] == {"turn_id": "t1", "tool_call": 0}
     assert body["resolutions_complete"] is True
 
 
 def test_equals_that_disagree_are_shown_as_disputed_with_the_latest_in_effect(
     database: Database, client: httpx.Client
 ) -> None:
-    first = outcome("i1", "prediction", 5, is_true=False)
+    first = outcome("i1", "self_belief", 5, is_true=False)
     post(database, [a_belief("b1", ts=NOW, event_id="i1"), first])
-    post(database, [outcome("i1", "prediction", 2)])
+    post(database, [outcome("i1", "self_belief", 2)])
     (item,) = read(client)["items"]
     assert item["state"] == "disputed"
     assert (item["effective"]["outcome"], item["effective"]["disputed"]) == (False, True)
@@ -128,7 +137,7 @@ def test_an_outcome_of_another_agent_does_not_count(
     database: Database, client: httpx.Client
 ) -> None:
     post(database, [a_belief("b1", ts=NOW, event_id="i1")])
-    post(database, [outcome("i1", "prediction", 1, agent_id="other")])
+    post(database, [outcome("i1", "self_belief", 1, agent_id="other")])
     assert read(client, agent="piper")["items"][0]["outcomes"] == []
 
 

@@ -70,7 +70,7 @@ def test_the_best_source_is_believed_and_equals_that_disagree_are_disputed(
     record: RecordBuilder,
 ) -> None:
     ranked, disputed = _infer(record, "b1", 0.9), _infer(record, "b2", 0.9)
-    _resolve(record, ranked, at(1), outcome=True, source="tool_result")
+    _resolve(record, ranked, at(1), outcome=True, source="operator_correction")
     _resolve(record, ranked, at(2), outcome=False)
     _resolve(record, disputed, at(1), outcome=True)
     _resolve(record, disputed, at(2), outcome=False)
@@ -87,7 +87,7 @@ def test_a_claim_counts_in_the_window_of_its_resolution_and_stays_as_it_was(
     seen = view(record.database)
     told = _read(record, seen).as_json()
     assert told["n"] == 1
-    _resolve(record, shadow, at(2), outcome=False, source="tool_result")
+    _resolve(record, shadow, at(2), outcome=False, source="operator_correction")
     assert _read(record, seen).as_json() == told
     assert _read(record).pairs[0].outcome is False
     later = view(record.database, start=NEXT_MONDAY, until=NEXT_MONDAY + 7 * DAY)

@@ -1,0 +1,152 @@
+"""Batched look-ups in the writer's transaction: turns, gates and the texts of beliefs."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Executable, select, tuple_
+from sqlalchemy.orm import Session
+
+from service.events.vocabulary import Log
+from service.inferences.evidence import Found, Payload
+from service.models import BeliefVersion, Turn
+
+# Two parameters an item, far below what either database takes.
+_CHUNK = 5_000
+# As service.beliefs writes it: a version that an overwrite brought.
+_OVERWRITTEN = "overwritten"
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTurn:
+    """What a shadow inference takes from its turn, payload apart."""
+
+    seq: int
+    session_id: str
+    commit_sha: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A content that a belief had, without the content."""
+
+    ts: int
+    seq: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A decision of a turn's gate; `order` is (ts, seq)."""
+
+    order: tuple[int, int]
+    decision: object
+    event_id: str
+
+
+def by_agent(
+    session: Session, keys: Iterable[Key], statement: Callable[[str, list[str]], Executable]
+) -> Iterator[Any]:
+    """The rows that `statement(agent_id, ids)` finds, asked for each agent, in chunks."""
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for agent_id, key in keys:
+        wanted[agent_id].add(key)
+    for agent_id, mine in sorted(wanted.items()):
+        ids = sorted(mine)
+        for start in range(0, len(ids), _CHUNK):
+            yield from session.execute(statement(agent_id, ids[start : start + _CHUNK]))
+
+
+def stored_turns(session: Session, keys: Iterable[Key]) -> dict[Key, StoredTurn]:
+    """The turns of these (agent, turn id) pairs that there are."""
+    rows = by_agent(
+        session,
+        keys,
+        lambda agent, ids: select(
+            Turn.agent_id, Turn.turn_id, Turn.seq, Turn.session_id, Turn.commit_sha
+        ).where(Turn.agent_id == agent, Turn.turn_id.in_(ids)),
+    )
+    return {(row[0], row[1]): StoredTurn(*row[2:]) for row in rows}
+
+
+def payloads(session: Session, keys: Iterable[Key]) -> dict[Key, Payload]:
+    """The payloads of the turns that there are; of one that was removed, nothing."""
+    rows = by_agent(
+        session,
+        keys,
+        lambda agent, ids: select(Turn.agent_id, Turn.turn_id, Turn.payload).where(
+            Turn.agent_id == agent, Turn.turn_id.in_(ids)
+        ),
+    )
+    return {
+        (agent_id, turn_id): json.loads(payload)
+        for agent_id, turn_id, payload in rows
+        if payload is not None
+    }
+
+
+def latest_gate(gates: Sequence[Gate], before: tuple[int, int]) -> Gate | None:
+    """The last decision that a claim can rest on."""
+    earlier = [gate for gate in gates if gate.order < before]
+    return max(earlier, key=lambda gate: gate.order, default=None)
+
+
+def belief_versions(session: Session, keys: Iterable[Key]) -> dict[Key, list[Version]]:
+    """The contents that beliefs had by the agent's own log, without the texts."""
+    rows = by_agent(
+        session,
+        keys,
+        lambda agent, ids: select(
+            BeliefVersion.agent_id, BeliefVersion.belief_id, BeliefVersion.ts, BeliefVersion.seq,
+            BeliefVersion.kind,
+        ).where(
+            BeliefVersion.agent_id == agent,
+            BeliefVersion.belief_id.in_(ids),
+            BeliefVersion.log == str(Log.AGENT),
+        ),
+    )  # fmt: skip
+    found: dict[Key, list[Version]] = defaultdict(list)
+    for agent_id, belief_id, *version in rows:
+        found[agent_id, belief_id].append(Version(*version))
+    return found
+
+
+def version_at(versions: Sequence[Version], ts: int, seq: int) -> Version | None:
+    """What a belief said at an event: recorded before it and true before it.
+
+    A creation after the first does not count, of the overwrites the last does.
+    """
+    known = [one for one in versions if one.ts <= ts and one.seq < seq]
+    overwrites = [one for one in known if one.kind == _OVERWRITTEN]
+    if overwrites:
+        return max(overwrites, key=lambda one: (one.ts, one.seq))
+    return min(known, key=lambda one: (one.ts, one.seq), default=None)
+
+
+def belief_texts(
+    session: Session, wanted: Iterable[tuple[str, str, int]]
+) -> dict[tuple[str, str, int], Found]:
+    """The contents of versions by (agent, belief, position in the agent's log)."""
+    keys: dict[str, set[tuple[str, int]]] = defaultdict(set)
+    for agent_id, belief_id, seq in wanted:
+        keys[agent_id].add((belief_id, seq))
+    found = {}
+    for agent_id, mine in sorted(keys.items()):
+        pairs = sorted(mine)
+        for start in range(0, len(pairs), _CHUNK):
+            rows = session.execute(
+                select(BeliefVersion.belief_id, BeliefVersion.seq, BeliefVersion.content).where(
+                    BeliefVersion.agent_id == agent_id,
+                    BeliefVersion.log == str(Log.AGENT),
+                    tuple_(BeliefVersion.belief_id, BeliefVersion.seq).in_(
+                        pairs[start : start + _CHUNK]
+                    ),
+                )
+            )
+            for belief_id, seq, content in rows:
+                if content is not None:
+                    found[agent_id, belief_id, seq] = Found(content, f"beliefs/{belief_id}")
+    return found
