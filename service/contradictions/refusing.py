@@ -14,6 +14,7 @@ from service import json_text
 from service.api import problems
 from service.api.idempotency import RequestKey, claim, settle
 from service.api.responses import as_json
+from service.db.refusals import AlreadyRecorded
 from service.errors import Conflict, Fault, LedgerError
 from service.events.log import LogPositions
 from service.events.operations import Projectors, append
@@ -72,6 +73,11 @@ class LedgerCall:
         except Refused as refusal:
             append(session, positions, [self._refusal(refusal)], self.projectors)
             answer = problems.of_error(refusal.problem)
+        except AlreadyRecorded as problem:
+            # An id that the ledger made of the client's: nothing of the call is kept.
+            reason = "an id made of it is taken by another event: choose a new one"
+            fault = Fault("/event_id", reason)
+            raise Conflict(f"event_id: {reason}.", errors=(fault,)) from problem
         if self.request_key is not None:
             settle(session, self.request_key, answer)
         return answer

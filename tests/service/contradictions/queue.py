@@ -83,6 +83,9 @@ def a_queue(settings: Settings, clock: Clock | None = None) -> Iterator[Queue]:
         serving_in_background(app, settings) as url,
         httpx.Client(base_url=url, trust_env=False, timeout=30) as client,
     ):
+        # The framework makes its routes when they are first asked for; two services of one process
+        # must not do so at once, as it silences warnings for the whole process meanwhile.
+        assert client.get("/nowhere").status_code == 404
         yield Queue(client, clock, app)
 
 
@@ -100,10 +103,11 @@ def brought_to(queue: Queue, state: str, contradiction_id: str) -> None:
 
 def content_of(state: str, sides: list[str]) -> dict[str, Any]:
     """What a move to a state must say."""
-    return {
+    content: dict[str, dict[str, Any]] = {
         "candidate": {},
         "investigating": {"owner": "night", "next_action": "ask"},
         "resolved": {"kept": sides[0], "given_up": sides[1:], "evidence": ["e1"]},
         "scoped": {"scopes": {side: f"where {side} holds" for side in sides}},
         "expired": {},
-    }[state]
+    }
+    return content[state]

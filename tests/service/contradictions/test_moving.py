@@ -1,5 +1,6 @@
 """Every move of the state machine over the API, on both databases."""
 
+import hashlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -230,6 +231,25 @@ def test_a_resolution_supersedes_what_it_gives_up_and_nothing_else(
         "belief.superseded",
         "belief.invalidated",
     ]
+
+
+def test_a_resolution_of_which_one_half_fails_leaves_neither(
+    database: Database, queue: Queue
+) -> None:
+    post(database, [a_belief("b1", ts=NOW - 9), a_belief("b2", ts=NOW - 8)])
+    # The id under which the second half will be recorded, taken for something else.
+    derived = f"sha256:{hashlib.sha256(b'm1|b2').hexdigest()[:40]}"
+    post(database, [an_event("x.squat", event_id=derived, ts=NOW - 7)])
+    queue.open(contradiction_id="c1")
+    queue.move("c1", "investigating", **OWNED)
+    body = {"kept": "b1", "given_up": ["b2"]}
+    answer = queue.move("c1", "resolved", event_id="m1", **body)
+    assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (409, "/event_id")
+    assert queue.contradiction("c1")["state"] == "investigating"
+    assert row_of(database, Belief, AGENT, "b2")["status"] == "active"
+    assert queue.events("contradiction.resolved") == queue.events("belief.superseded") == []
+    assert queue.move("c1", "resolved", event_id="m2", **body).status_code == 200
+    assert row_of(database, Belief, AGENT, "b2")["status"] == "superseded"
 
 
 def test_a_resolution_that_keeps_what_was_superseded_is_refused_as_a_whole(
