@@ -1,5 +1,6 @@
 """The composition root: builds the service from its settings and wires the areas together."""
 
+import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -25,6 +26,7 @@ from service.events import endpoints as events_endpoints
 from service.events.fitting import check_key
 from service.events.operations import Projector
 from service.events.parsing import BatchReader
+from service.events.reading import ApartReader
 from service.events.schemas import Event, EventIn
 from service.events.writer import Writer
 from service.hand_checks.endpoints import router as hand_checks_router
@@ -37,6 +39,7 @@ from service.predictions.endpoints import router as predictions_router
 from service.ratios.endpoints import router as ratios_router
 from service.reports.endpoints import router as reports_router
 from service.settings import Settings
+from service.trust.keys import seal_key
 from service.turns import endpoints as turns_endpoints
 from service.turns.schemas import TurnIn, TurnRow
 
@@ -91,11 +94,16 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
     writer = Writer(
         database, projectors(), max_pending_items=settings.max_pending_items, clock=clock
     )
+    apart_reader = (
+        ApartReader(settings, seal_key(settings.resolved_key_dir), writer.projectors)
+        if settings.reading_process
+        else None
+    )
     app = Doxa(
         title="Doxa",
         version=version("doxa"),
         summary="The instrument panel for an agent's beliefs.",
-        lifespan=_lifespan(state, writer),
+        lifespan=_lifespan(state, writer, apart_reader),
         docs_url=None,
         redoc_url=None,
     )
@@ -107,6 +115,7 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
     app.state.doxa = state
     app.state.writer = writer
     app.state.keyring = Keyring(database)
+    app.state.apart_reader = apart_reader
     app.state.event_reader = BatchReader[EventIn, Event](EventIn, settings)
     app.state.turn_reader = BatchReader[TurnIn, TurnRow](TurnIn, settings)
     app.state.turn_followers = (record_turn_contexts,)
@@ -117,13 +126,15 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
 
 
 def _lifespan(
-    state: State, writer: Writer
+    state: State, writer: Writer, apart_reader: ApartReader | None
 ) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         writer.start()
         yield
         state.stopping.requested = True
+        if apart_reader is not None:
+            await asyncio.to_thread(apart_reader.close)
         writer.close()
         state.database.close()
 

@@ -45,6 +45,9 @@ class Settings(BaseSettings):
     max_pending_items: int = Field(
         200_000, ge=1, description="items waiting for a commit before new ones get 503"
     )
+    reading_process: bool = Field(
+        True, description="read large batches of events in a process of their own"
+    )
     retention_floor: Annotated[datetime, AfterValidator(_aware)] = Field(
         datetime.fromisoformat("1970-01-01T00:00:00Z"),
         description="events and turns older than this instant are refused",

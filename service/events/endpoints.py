@@ -18,6 +18,7 @@ from service.errors import Fault, Malformed, Unavailable
 from service.events.normalise import Intake, normalise
 from service.events.parsing import BatchReader, Item, Parsed, Row, refuse
 from service.events.queries import EventFilter, Place, newest_events
+from service.events.reading import ApartReader
 from service.events.schemas import Event, EventIn
 from service.events.stream import Follower, parse_place
 from service.events.vocabulary import Log
@@ -41,13 +42,17 @@ async def post_events(request: Request) -> Response:
     agent = DefaultAgent(state.database, principal)
     intake = Intake(principal, state.settings, state.clock(), agent, own_log(principal), skip)
     reader: BatchReader[EventIn, Event] = request.app.state.event_reader
-    parsed = await parse_batch(
-        body,
-        reader,
-        lambda item, index, repaired: normalise(item, intake, index, repaired=repaired),
-        lines=kind is BodyKind.LINES,
-        skip=skip,
-    )
+    apart: ApartReader | None = request.app.state.apart_reader
+    lines = kind is BodyKind.LINES
+    parsed = await apart.read(body, intake, lines=lines) if apart else None
+    if parsed is None:
+        parsed = await parse_batch(
+            body,
+            reader,
+            lambda item, index, repaired: normalise(item, intake, index, repaired=repaired),
+            lines=lines,
+            skip=skip,
+        )
     batch = EventBatch(parsed.rows, parsed.bad, skip and not parsed.is_single, parsed.is_single)
     return as_json(await writer_of(request).submit(batch))
 

@@ -80,7 +80,7 @@ def sort_out(session: Session, events: Sequence[Event], seen: dict[Any, Event]) 
         key = (event.agent_id, event.log, event.event_id)
         twin = mine.get(key) or seen.get(key)
         if twin is not None:
-            is_same = content(twin) == content(event) and json_text.same(twin.detail, event.detail)
+            is_same = content(twin) == content(event) and _same_detail(twin.detail_text, event)
         elif key in recorded:
             fields, detail = recorded[key]
             is_same = fields == content(event) and _same_detail(detail, event)
@@ -102,7 +102,9 @@ def _conflict(event: Event) -> BadItem:
 
 def _same_detail(recorded: str | None, event: Event) -> bool:
     # A redacted detail cannot be compared: the id decides.
-    return recorded is None or json_text.same(json.loads(recorded), event.detail)
+    return recorded is None or json_text.same(
+        json.loads(recorded), json.loads(event.detail_text or "{}")
+    )
 
 
 _CONTENT_COLUMNS = (

@@ -29,7 +29,10 @@ class EventIn(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class Event(msgspec.Struct, array_like=True):
-    """A checked event on its way into the record; instants in microseconds since 1970 UTC."""
+    """A checked event on its way into the record; instants in microseconds since 1970 UTC.
+
+    `detail` may be empty where no projection reads it; `detail_text` is what is stored.
+    """
 
     agent_id: str
     log: str
