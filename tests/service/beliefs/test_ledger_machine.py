@@ -1,5 +1,6 @@
 """The ledger against a small model of it, by random calls: both databases answer as it says."""
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,14 +20,15 @@ from scoring.labels import INFERENTIAL, Label, is_stronger, weakest
 from service.settings import Settings
 from tests.service.factories import a_client
 
-NAMES = st.sampled_from([f"b{n}" for n in range(6)])
-LABELS = st.sampled_from(list(Label))
+# Those there are from the start, and those that may come.
+FIRST = [f"b{n}" for n in range(6)]
+OLD = st.sampled_from(FIRST)
+NAMES = OLD | st.sampled_from([f"n{n}" for n in range(8)])
+LABELS = st.sampled_from([*Label, Label.GUESS, Label.SUSPECT])
 EVIDENCE = st.lists(st.sampled_from(["e1", "e2", "e3"]), max_size=2, unique=True)
-SETS = st.lists(
-    st.lists(st.sampled_from([f"b{n}" for n in range(6)]), min_size=1, max_size=2, unique=True),
-    max_size=2,
-)
-CONTENTS = st.sampled_from(["the disk is full", "the disk is not full", "the 15th"])
+SETS = st.lists(st.lists(NAMES, min_size=1, max_size=2, unique=True), max_size=2)
+# None is what the belief of this name says by itself.
+CONTENTS = st.sampled_from([None, None, None, "what b0 says", "what b1 says"])
 
 
 @dataclass
@@ -142,19 +144,26 @@ class LedgerMachine(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.write("b0", Label.KNOW, "the disk is full", ["e1"], [])
-        self.write("b1", Label.INFER, "the 15th", [], [["b0"]])
+        self.write("b0", Label.KNOW, None, ["e1"], [])
+        for below, name in itertools.pairwise(FIRST):
+            self.write(name, Label.INFER, None, [], [[below]])
 
     @rule(name=NAMES, label=LABELS, content=CONTENTS, evidence=EVIDENCE, sets=SETS)
     def write(
-        self, name: str, label: Label, content: str, evidence: list[str], sets: list[list[str]]
+        self,
+        name: str,
+        label: Label,
+        content: str | None,
+        evidence: list[str],
+        sets: list[list[str]],
     ) -> None:
+        content = content or f"what {name} says"
         answer = self.call(
             "", belief_id=name, label=label, content=content, evidence=evidence,
             justifications=sets or None,
         )  # fmt: skip
-        told = sets or ([evidence] if evidence else [])
-        new = Held(content, label, evidence, told)
+        told = [list(names) for names in sets] or ([list(evidence)] if evidence else [])
+        new = Held(content, label, list(evidence), told)
         old = self.model.held.get(name)
         if old is None:
             if self.expect(answer, self.model.refusal_of_new(name, new)):
@@ -183,10 +192,11 @@ class LedgerMachine(RuleBasedStateMachine):
             return "already_held"
         return self.model.unsupported(name, new.sets, [*new.evidence, *old.evidence])
 
-    @rule(name=NAMES, by=NAMES, label=LABELS, content=CONTENTS, evidence=EVIDENCE)
+    @rule(name=OLD, by=NAMES, label=LABELS, content=CONTENTS, evidence=EVIDENCE)
     def supersede(
-        self, name: str, by: str, label: Label, content: str, evidence: list[str]
+        self, name: str, by: str, label: Label, content: str | None, evidence: list[str]
     ) -> None:
+        content = content or f"what {by} says"
         answer = self.call(
             f"/{name}/supersede", belief_id=by, label=label, content=content, evidence=evidence
         )
@@ -196,7 +206,7 @@ class LedgerMachine(RuleBasedStateMachine):
         if answer[1].get("duplicates") == 1:
             assert self.model.held[name].superseded_by == by
             return
-        new = Held(content, label, evidence, [evidence] if evidence else [])
+        new = Held(content, label, list(evidence), [list(evidence)] if evidence else [])
         broken = self.refusal_of_superseding(name, by, new)
         if self.expect(answer, broken):
             self.model.held[by] = new
@@ -284,7 +294,7 @@ def test_the_ledger_answers_as_the_model_says(settings: Settings) -> None:
         run_state_machine_as_test(
             machine,
             settings=hypothesis_settings(
-                max_examples=25, stateful_step_count=20, deadline=None, derandomize=True,
+                max_examples=30, stateful_step_count=20, deadline=None, derandomize=True,
                 suppress_health_check=list(HealthCheck),
             ),
         )  # fmt: skip
