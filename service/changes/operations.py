@@ -27,6 +27,8 @@ from service.models import LedgerChange, PublishedChange
 # A flood of attempts becomes events over several commits, so that it holds up none for long.
 CHANGES_A_COMMIT = 500
 _MAX_ID_CHARS = 256
+# After these the belief still stands under its id, with what the new row says.
+_NEW_CONTENT = frozenset({"update", "replace"})
 _PUBLISHED: Table = PublishedChange.__table__  # type: ignore[assignment]
 
 
@@ -107,12 +109,14 @@ def _subjects(session: Session, changes: Iterable[Change]) -> dict[int, Change]:
 
 def _belief_id(change: Change) -> str:
     """The belief's id, or else the row's name: the event must say what it is about."""
-    values = list(change.key.values()) if isinstance(change.key, dict) else [change.key]
-    belief = change.key.get("belief_id") if isinstance(change.key, dict) else None
-    if belief is None and not change.is_refused and len(values) == 1:
-        belief = values[0]  # a watched ledger names its rows by one column
+    key = change.key if isinstance(change.key, dict) else {"key": change.key}
+    named = {name: value for name, value in key.items() if name != "agent_id"}
+    belief = named.get("belief_id")
+    if belief is None and not change.is_refused and len(named) == 1:
+        (belief,) = named.values()  # a watched ledger names its rows by one column
     if belief is None:
-        belief = f"{change.table}:{'/'.join(_shown(value) for value in values)}"
+        names = (_shown(named[name]) for name in sorted(named) if named[name] is not None)
+        belief = f"{change.table}:{'/'.join(names)}"
     return _shown(belief)[:_MAX_ID_CHARS]
 
 
@@ -129,8 +133,8 @@ def _event(told: _Told, agent_id: str, now: int) -> Event:
         "old": change.old, "new": change.new,
     }  # fmt: skip
     detail = {name: value for name, value in detail.items() if value is not None}
-    if not change.is_refused and isinstance(change.new, dict) and "content" in change.new:
-        detail["content"] = change.new["content"]
+    if change.op in _NEW_CONTENT and not change.is_refused and isinstance(change.new, dict):
+        detail |= {name: change.new[name] for name in ("content",) if name in change.new}
     kind = EventType.BELIEF_OVERWRITE_REFUSED if change.is_refused else EventType.BELIEF_OVERWRITTEN
     return Event(
         agent_id=agent_id, log=str(Log.AUDIT), event_id=change.event_id, ts=ts, received_at=now,

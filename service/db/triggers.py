@@ -71,6 +71,14 @@ def put_back(connection: Connection) -> None:
         triggers.reinstall(connection, table)
 
 
+def counted_attempts(connection: Connection) -> int:
+    """How many attempts were ever counted; PostgreSQL counts those that were rolled back, too.
+
+    More than `ledger_changes` has rows: some were. A crash of the server can add a few of its own.
+    """
+    return int(connection.exec_driver_sql(_COUNTS[connection.dialect.name]).scalar() or 0)
+
+
 def _squeezed(text: str) -> str:
     return " ".join(text.split())
 
@@ -139,6 +147,12 @@ _FINDERS: dict[str, Callable[[Connection], Iterator[Found]]] = {
 _GUARDS: dict[str, Callable[[Connection], list[Difference]]] = {
     "sqlite": lambda _connection: [],
     "postgresql": _guards_of_postgresql,
+}
+_COUNTS = {
+    "sqlite": "SELECT seq FROM sqlite_sequence WHERE name = 'ledger_changes'",
+    "postgresql": (
+        "SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM ledger_changes_change_id_seq"
+    ),
 }
 _DROPS = {
     "sqlite": ("DROP TRIGGER {name}",),
