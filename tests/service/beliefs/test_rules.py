@@ -6,6 +6,7 @@ import httpx
 import pytest
 
 from service.beliefs.rules import Rule
+from tests.processes import ROOT
 from tests.service.beliefs.conftest import LedgerClient
 from tests.service.factories import AGENT, a_belief, a_key, an_event, post
 
@@ -440,3 +441,10 @@ def test_who_may_move_the_ledger(ledger: LedgerClient) -> None:
     for name, status in (("own", 403), ("operate", 200)):
         told = ledger.http.post("/v1/beliefs/b1/challenge", json=correction, headers=keys[name])
         assert told.status_code == status
+
+
+def test_every_rule_is_explained() -> None:
+    text = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
+    table = text.partition("<!-- rules -->\n")[2].partition("<!-- /rules -->")[0]
+    explained = [line.split("|")[1].strip() for line in table.splitlines()]
+    assert explained == [f"`{rule}`" for rule in Rule]
