@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
 
@@ -17,6 +17,7 @@ from service.api.state import State
 from service.audits.endpoints import router as audits_router
 from service.beliefs import projection as beliefs_projection
 from service.beliefs.endpoints import router as beliefs_router
+from service.changes.publishing import ChangePublisher
 from service.contradictions import projection as contradictions_projection
 from service.contradictions.endpoints import router as contradictions_router
 from service.db import schema
@@ -24,6 +25,7 @@ from service.db.opening import open_database
 from service.errors import ConfigurationError
 from service.events import endpoints as events_endpoints
 from service.events.fitting import check_key
+from service.events.log import Grown
 from service.events.operations import Projector
 from service.events.parsing import BatchReader
 from service.events.reading import ApartReader
@@ -81,6 +83,17 @@ ROUTERS = (
 )
 
 
+class AfterCommit:
+    """What follows each commit: what triggers caught is told."""
+
+    def __init__(self, publish: ChangePublisher) -> None:
+        self._publish = publish
+
+    def __call__(self, _grown: Sequence[Grown]) -> None:
+        """Hears which logs have grown."""
+        self._publish()
+
+
 def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -> FastAPI:
     """The service over a database that is migrated; raises ConfigurationError when it is not."""
     database = open_database(settings)
@@ -91,8 +104,13 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
         database.close()
         raise
     state = State(settings, database, clock)
+    after_commit = AfterCommit(ChangePublisher(database, projectors(), clock))
     writer = Writer(
-        database, projectors(), max_pending_items=settings.max_pending_items, clock=clock
+        database,
+        projectors(),
+        max_pending_items=settings.max_pending_items,
+        clock=clock,
+        after_commit=after_commit,
     )
     apart_reader = (
         ApartReader(settings, seal_key(settings.resolved_key_dir), writer.projectors)

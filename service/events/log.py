@@ -45,15 +45,17 @@ class _Head:
     size: int
     packed: bytes
     unsealed_until: int
+    began: int
     leaves: list[bytes | None] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """A log as a commit left it."""
+    """A log as a commit left it; the commit's own rows stand behind position `began`."""
 
     agent_id: str
     log: str
+    began: int
     size: int
     frontier: bytes
 
@@ -103,7 +105,7 @@ class LogPositions:
         if packed is None:
             # Written before Doxa hashed rows: all there is enters the tree, nothing of it sealed.
             frontier = adopting.frontier_of(self._session, agent_id, log)
-            head = _Head(frontier.size, frontier.packed(), frontier.size)
+            head = _Head(frontier.size, frontier.packed(), frontier.size, frontier.size)
         else:
             unsealed_until = unsealed_until or 0
             expected = self.sealer.seal_head(agent_id, log, size, packed, unsealed_until)
@@ -115,7 +117,7 @@ class LogPositions:
                 unsealed_until = 0
             elif carefully:
                 adopting.step_over(self._session, agent_id, log, frontier)
-            head = _Head(frontier.size, frontier.packed(), unsealed_until)
+            head = _Head(frontier.size, frontier.packed(), unsealed_until, frontier.size)
         self._heads[pair] = head
         if (head.size, head.packed) != (size, packed):
             self._write([(pair, head)])
@@ -166,7 +168,7 @@ class LogPositions:
         ]  # fmt: skip
         self._session.connection().execute(_GROW, rows)
         for (agent, log), head in heads:
-            self._grown[agent, log] = Grown(agent, log, head.size, head.packed)
+            self._grown[agent, log] = Grown(agent, log, head.began, head.size, head.packed)
 
 
 def _all_given(leaves: list[bytes | None]) -> list[bytes]:

@@ -1,6 +1,7 @@
 """The one thread that commits what is ingested: many requests in each transaction."""
 
 import asyncio
+import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +14,7 @@ from service.agents.operations import ensure_agents
 from service.db.database import Database
 from service.db.refusals import AlreadyRecorded
 from service.errors import Unavailable
-from service.events.log import LogPositions
+from service.events.log import Grown, LogPositions
 from service.events.operations import Projectors, append, sort_out
 from service.events.parsing import BadItem, refuse
 from service.events.schemas import Accepted, Event, Rejection
@@ -21,6 +22,8 @@ from service.events.schemas import Accepted, Event, Rejection
 # Two large batches: what waits beyond them is read while these are written, and both threads
 # have work to do.
 MAX_ITEMS_A_COMMIT = 2_000
+
+_LOGGER = logging.getLogger(__name__)
 
 
 class Job(Protocol):
@@ -86,11 +89,14 @@ class Writer:
         *,
         max_pending_items: int,
         clock: Callable[[], int],
+        after_commit: Callable[[Sequence[Grown]], None] | None = None,
     ) -> None:
+        """`after_commit` hears at the start, and before the callers which logs have grown."""
         self._database = database
         self._projectors = projectors
         self._max_pending_items = max_pending_items
         self._clock = clock
+        self._after_commit = after_commit
         self._known_agents: set[str] = set()
         self._queue: queue.SimpleQueue[_Pending | None] = queue.SimpleQueue()
         self._pending_items = 0
@@ -144,6 +150,7 @@ class Writer:
         return await pending.future
 
     def _serve(self) -> None:
+        self._tell([])
         while (first := self._queue.get()) is not None:
             group, is_last = self._gather(first)
             self._commit(group)
@@ -195,6 +202,16 @@ class Writer:
         self._known_agents |= agents
         self.counts.commits += 1
         self.counts.items += sum(pending.job.size for pending in group)
+        self._tell(positions.grown)
+
+    def _tell(self, grown: Sequence[Grown]) -> None:
+        if self._after_commit is None:
+            return
+        try:
+            self._after_commit(grown)
+        except Exception as problem:  # noqa: BLE001 - what is committed is answered, whatever follows
+            self.counts.failures += 1
+            _LOGGER.warning("What follows a commit failed: %s", problem)
 
     def _fail(self, group: list[_Pending], problem: Exception) -> None:
         self.counts.failures += 1

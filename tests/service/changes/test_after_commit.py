@@ -46,7 +46,7 @@ def test_an_attempt_is_told_with_the_next_commit(settings: Settings, database: D
         (told,) = refused(client)
         assert (told["agent_id"], told["log"], told["belief_id"]) == ("piper", "audit", "b1")
         assert told["detail"]["new"]["content"] == "the disk is fine"
-        assert client.get("/v1/beliefs/b1").json()["content"] == "the disk is full"
+        assert client.get("/v1/beliefs/b1").json()["belief"]["content"] == "the disk is full"
 
 
 def test_an_attempt_while_the_service_was_down_is_told_at_its_start(
