@@ -1,5 +1,7 @@
 """What a trigger caught is an event after the next commit, also when nobody was there."""
 
+import sqlite3
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -20,10 +22,9 @@ def attack(database: Database) -> None:
     connection = database.writing.raw_connection()
     try:
         cursor = connection.cursor()
-        try:
+        # SQLite says no and PostgreSQL does nothing; both keep the note.
+        with suppress(sqlite3.IntegrityError):
             cursor.execute("UPDATE belief_versions SET content = 'the disk is fine'")
-        except Exception as refusal:  # noqa: BLE001 - each driver's own; the note is what counts
-            assert "write-once" in str(refusal)
         connection.commit()
     finally:
         connection.close()
