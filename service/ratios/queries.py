@@ -194,6 +194,14 @@ def findings(session: Session, view: View) -> Sequence[Any]:
     ).all()  # fmt: skip
 
 
+def reports_writes(session: Session, view: View) -> bool:
+    """Whether the agent's log told of any ledger write before the window's end."""
+    told = select(CogEvent.seq).where(
+        *_types(CogEvent, view, [EventType.BELIEF_CREATED]), CogEvent.log == str(Log.AGENT)
+    )
+    return session.execute(told.limit(1)).first() is not None
+
+
 def events_in_audited_turns(session: Session, view: View, types: Iterable[str]) -> Sequence[Any]:
     """(turn_id, event, number of events) of some types in the audited turns of the window."""
     turns = select(AuditedTurn.turn_id).where(*in_window(AuditedTurn, view))

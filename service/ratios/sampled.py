@@ -29,6 +29,10 @@ BUILT_IN_CAVEAT = (
 )
 UNMEASURED_CAVEAT = "the auditor's precision is unmeasured: there are no hand-checks yet"
 NO_AUDIT = "no turn of the window has been audited"
+NO_WRITES = (
+    "the agent has reported no ledger write at all: by construction none of its assertions is "
+    "recorded, as with imported transcripts"
+)
 CANNOT_JUDGE_SUPPORT = "the built-in auditor cannot tell an inferred claim from an unsupported one"
 _MACHINERY = (EventType.ABDUCTION_INVOKED, EventType.GATE_DECIDED)
 
@@ -80,6 +84,7 @@ class Sample:
     abduction_events: int
     unread: int
     turns_of_window: int
+    reports_writes: bool
 
     @property
     def caveats(self) -> tuple[str, ...]:
@@ -177,6 +182,7 @@ def read_sample(session: Session, view: View) -> Sample:
         ),
         unread=sum(row.state != TurnState.DONE and view.window.holds(row.ts) for row in drawn),
         turns_of_window=queries.count_turns(session, view),
+        reports_writes=queries.reports_writes(session, view),
     )
 
 
@@ -249,7 +255,10 @@ def read_engagement(sample: Sample) -> Reading:
 
 def read_unrecorded(sample: Sample) -> Reading:
     """Findings with no ledger write linked."""
-    return _reading(sample, counting(sample.assertions, lambda one: not one.written))
+    reading = _reading(sample, counting(sample.assertions, lambda one: not one.written))
+    if sample.in_window and not sample.reports_writes:
+        reading = replace(reading, caveats=(NO_WRITES, *reading.caveats))
+    return reading
 
 
 def read_unsupported(sample: Sample) -> Reading:

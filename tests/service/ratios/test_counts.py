@@ -9,7 +9,7 @@ from service.db.database import Database
 from service.instants import DAY
 from service.ratios.definitions import DEFINITIONS
 from service.ratios.figures import Figure, RatioName
-from service.ratios.sampled import BUILT_IN_CAVEAT, UNCORRECTED, UNMEASURED_CAVEAT
+from service.ratios.sampled import BUILT_IN_CAVEAT, NO_WRITES, UNCORRECTED, UNMEASURED_CAVEAT
 from tests.service.ratios.record_builder import NEXT_MONDAY, RecordBuilder, at
 from tests.service.ratios.seeing import as_json, ratios, view
 
@@ -144,6 +144,16 @@ def test_sampled_figures_weigh_turns_by_their_strata(record: RecordBuilder) -> N
     assert (figure.numerator, figure.denominator) == (1, 2)
     assert figure.value == pytest.approx(0.9)
     assert figure.beside["weighted"]["denominator"] == pytest.approx(100)
+
+
+def test_an_agent_that_reports_no_ledger_is_not_blamed_without_a_word(
+    record: RecordBuilder,
+) -> None:
+    record.audited("t1", at(0, 1), [{}], population=1, sample=1)
+    figure = figures_of(record.database)[Name.UNRECORDED_ASSERTIONS]
+    assert (figure.value, figure.caveats[0]) == (1.0, NO_WRITES)
+    record.event("belief.created", at(0, 2), belief_id="b1", label_to="infer")
+    assert NO_WRITES not in figures_of(record.database)[Name.UNRECORDED_ASSERTIONS].caveats
 
 
 def test_a_window_that_cuts_a_stratum_keeps_its_weights(record: RecordBuilder) -> None:
