@@ -100,6 +100,7 @@ def test_a_cascade_stops_at_a_write_once_row(postgresql_record: Database) -> Non
         attacker.attempt("DELETE FROM parent")
         attacker.attempt("TRUNCATE parent CASCADE")
     assert rows_of(postgresql_record, "turns") == before
+    assert {("turns", "update"), ("turns", "delete")} <= set(notes(postgresql_record))
 
 
 @pytest.fixture(params=["doxa_writer", "doxa_auditor", "doxa_reader"])

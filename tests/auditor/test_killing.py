@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
+import triggers
 from auditor.method import builtin_method
 from auditor.run import Auditor, RunOptions
 from service.db.database import Database
@@ -132,6 +133,8 @@ def found_by(database: Database) -> Found:
 def uninterrupted(database: Database) -> Found:
     """What one whole run over the same sample finds: the record of it is removed, and made anew."""
     with database.write() as session:
+        for table in triggers.tables():
+            triggers.remove(session.connection(), table)
         for table in ("audited_turns", "findings", "shadow_inferences"):
             session.execute(text(f"DELETE FROM {table}"))
         session.execute(text("DELETE FROM cog_events WHERE log = 'audit'"))

@@ -36,6 +36,13 @@ from tests.service.factories import a_belief, an_event, post
 MONDAY, TUESDAY = date(2026, 10, 5), date(2026, 10, 6)
 CLAIM = "The broker lost its lease because the clock jumped."
 USER = {"role": "user", "content": "Why is the queue stuck?"}
+# What lets a payload go; its own place in the log is of no matter here.
+TOMBSTONE = (
+    "INSERT INTO redactions (agent_id, target_log, target_seq, log, seq, target_table, "
+    "payload_hash, payload_bytes, reason, removed_at) "
+    "SELECT agent_id, log, seq, 'audit', 1000, 'turns', payload_salt, 1, 'secret', ts "
+    "FROM turns WHERE turn_id = 't2'"
+)
 
 
 def audit(
@@ -219,7 +226,9 @@ def test_a_removed_payload_leaves_the_turn_and_those_after_it_unjudged(
 ) -> None:
     record_turns(database, [a_turn(t, session_id="s1", output=CLAIM) for t in ("t1", "t2", "t3")])
     with database.write() as session:
-        session.execute(text("UPDATE turns SET payload = NULL WHERE turn_id = 't2'"))
+        removal = "UPDATE turns SET payload = NULL, payload_salt = NULL WHERE turn_id = 't2'"
+        session.execute(text(TOMBSTONE))
+        session.execute(text(removal))
     outcome = audit(database)
     states = {row.turn_id: (row.state, row.reason) for row in audited(database)}
     assert states["t1"] == ("done", None)
