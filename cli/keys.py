@@ -17,6 +17,7 @@ from service.agents.schemas import KeyIn
 from service.db.database import Database
 from service.db.opening import open_database
 from service.errors import ConfigurationError, LedgerError
+from service.models import Agent
 from service.principals import Scope
 
 keys = typer.Typer(
@@ -39,7 +40,11 @@ def create(
 
     Example: doxa keys create write --agent piper
     """
+    if (scope is Scope.WRITE) != (agent is not None):
+        missing = "A writing key belongs to one agent: add --agent ID."
+        fail(missing if agent is None else "Only a writing key takes --agent.", EXIT_USAGE)
     with _open() as database, database.write() as session:
+        is_new = agent is not None and session.get(Agent, agent) is None
         try:
             wanted = KeyIn(scope=scope, agent_id=agent, name=name)
         except ValidationError as problem:
@@ -50,6 +55,8 @@ def create(
         typer.echo(json.dumps(shown))
         return
     typer.echo(secret)
+    if is_new:
+        typer.echo(f"There was no agent {agent!r} yet: it is registered now.", err=True)
     typer.echo("Keep it: it is not shown again. Send it as `Authorization: Bearer …`.", err=True)
 
 
