@@ -31,6 +31,7 @@ COMMANDS = {
     "report": Entry("cli.figures", "report", "Show the weekly cognition report."),
     "demo": Entry("cli.demo.command", "demo", "Serve five simulated weeks of an agent."),
     "keys": Entry("cli.keys", "keys", "Make, list and revoke keys."),
+    "verify": Entry("cli.verifying", "verify", "Recompute the record and say what does not hold."),
     "migrate": Entry("cli.migrating", "migrate", "Bring the database to this version's schema."),
 }  # fmt: skip
 
