@@ -1,12 +1,12 @@
 """The ledger as it stands under the lock, and as it will once what is planned is appended."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
-from sqlalchemy import func, select
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, func, select
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from service.beliefs.grounds import stored_sets, supporters
+from service.beliefs.grounds import all_ids, content_key, stored_sets, supporters
 from service.beliefs.projection import BELIEFS, EVENT_TYPES, SUPERSEDED, BeliefState, apply
 from service.beliefs.queries import has_fallen, version_of
 from service.db.bulk import rows_by_key
@@ -20,6 +20,8 @@ Key = tuple[str, str]
 MAX_DEPENDENTS = 1_000
 # Beliefs looked at on the way from a justification down to what it rests on.
 MAX_WALK = 10_000
+# Ids in one question.
+_CHUNK = 1_000
 _NOT_AN_ID = "\x00"
 
 
@@ -36,7 +38,42 @@ class Ledger:
         self._versions: dict[Key, str] = {}
         self._contents: dict[Key, str | None] = {}
         self._supports: dict[Key, set[str]] = {}
+        # What `prepare` found not to be there, so that nobody asks again.
+        self._absent_events: set[tuple[str, str, str]] = set()
+        self._absent_supporters: set[Key] = set()
+        self._by_id: dict[tuple[str, str, str], Event] = {}
         self.events: list[Event] = []
+
+    def prepare(self, agent_id: str, events: Sequence[Event]) -> None:
+        """Reads at once what the planning of many calls will ask for; none depends on it."""
+        named = {event.belief_id or "" for event in events}
+        members = (all_ids(event.detail.get("justifications") or []) for event in events)
+        self.states(agent_id, named.union(*members))
+        keys = {content_key(e.detail["content"]) for e in events if "content" in e.detail}
+        wanted = sorted(named | keys)
+        known = self._present(BeliefSupport.agent_id, agent_id, BeliefSupport.supporter_id, wanted)
+        self._absent_supporters |= {(agent_id, one) for one in wanted if one not in known}
+        for log in sorted({event.log for event in events}):
+            ids = sorted({event.event_id for event in events if event.log == log})
+            known = self._present(
+                CogEvent.agent_id, agent_id, CogEvent.event_id, ids, CogEvent.log == log
+            )
+            self._absent_events |= {(agent_id, log, one) for one in ids if one not in known}
+
+    def _present(
+        self,
+        agent_column: InstrumentedAttribute[str],
+        agent_id: str,
+        column: InstrumentedAttribute[str],
+        ids: Sequence[str],
+        *conditions: ColumnElement[bool],
+    ) -> set[str]:
+        found: set[str] = set()
+        for start in range(0, len(ids), _CHUNK):
+            among = column.in_(ids[start : start + _CHUNK])
+            statement = select(column).where(agent_column == agent_id, among, *conditions)
+            found.update(self._session.scalars(statement.distinct()))
+        return found
 
     def states(self, agent_id: str, ids: Iterable[str]) -> dict[str, BeliefState]:
         """The beliefs among some ids that were created and that the caller may see."""
@@ -113,7 +150,13 @@ class Ledger:
 
     def dependents(self, agent_id: str, supporter: str) -> tuple[list[BeliefState], int]:
         """The beliefs that can be found by a supporter, by id; and how many were not looked at."""
-        if _NOT_AN_ID in supporter:
+        ids, unread = self._dependent_ids(agent_id, supporter)
+        found = {*ids, *self._supports.get((agent_id, supporter), ())}
+        states = self.states(agent_id, found)
+        return [states[one] for one in sorted(states)], unread
+
+    def _dependent_ids(self, agent_id: str, supporter: str) -> tuple[list[str], int]:
+        if _NOT_AN_ID in supporter or (agent_id, supporter) in self._absent_supporters:
             return [], 0
         where = (BeliefSupport.agent_id == agent_id, BeliefSupport.supporter_id == supporter)
         ids = list(
@@ -128,9 +171,7 @@ class Ledger:
         if len(ids) > MAX_DEPENDENTS:
             count = select(func.count()).select_from(BeliefSupport).where(*where)
             unread = (self._session.scalar(count) or 0) - MAX_DEPENDENTS
-        found = {*ids[:MAX_DEPENDENTS], *self._supports.get((agent_id, supporter), ())}
-        states = self.states(agent_id, found)
-        return [states[one] for one in sorted(states)], unread
+        return ids[:MAX_DEPENDENTS], unread
 
     def fallen(self, agent_id: str, ids: Collection[str]) -> set[str]:
         """Those of some ids that are beliefs which no longer bear anything."""
@@ -159,13 +200,9 @@ class Ledger:
 
     def recorded(self, event: Event) -> Event | None:
         """The event that stands under this id, recorded or planned."""
-        for planned in self.events:
-            if (planned.agent_id, planned.log, planned.event_id) == (
-                event.agent_id,
-                event.log,
-                event.event_id,
-            ):
-                return planned
+        key = (event.agent_id, event.log, event.event_id)
+        if key in self._by_id or key in self._absent_events:
+            return self._by_id.get(key)
         same = (CogEvent.event_id == event.event_id) & (CogEvent.log == event.log)
         kind = self._session.scalar(
             select(CogEvent.event).where(CogEvent.agent_id == event.agent_id, same)
@@ -175,6 +212,7 @@ class Ledger:
     def plan(self, event: Event) -> None:
         """Takes an event among those to be appended, and folds it in."""
         self.events.append(event)
+        self._by_id[event.agent_id, event.log, event.event_id] = event
         if event.event not in EVENT_TYPES or event.belief_id is None:
             return
         key = (event.agent_id, event.belief_id)

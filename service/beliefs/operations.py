@@ -13,7 +13,7 @@ from service.api.responses import as_json
 from service.beliefs.ledger import Ledger
 from service.beliefs.normalise import Move, MoveKind
 from service.beliefs.planning import Done, Planner, is_recorded
-from service.beliefs.queries import belief_called
+from service.beliefs.queries import beliefs_called
 from service.beliefs.rules import Breach, Breaks, Rule, refusal
 from service.beliefs.schemas import LedgerOut, NeighbourOut, RecordedOut
 from service.beliefs.superseding import supersede
@@ -63,15 +63,22 @@ class LedgerJob:
 
     def _answer(self, session: Session, positions: LogPositions) -> Response:
         ledger = Ledger(session, self.log)
+        for agent_id in sorted({move.agent_id for move in self.moves}):
+            mine = [move.event for move in self.moves if move.agent_id == agent_id]
+            ledger.prepare(agent_id, mine)
         planner = Planner(session, ledger, self.now)
         done: list[Done] = []
         breaches: list[tuple[Move, Breach]] = []
+        refused_ids: set[str | None] = set()
         for move in self.moves:
             try:
                 done.append(plan(planner, move))
             except Breaks as broken:
-                if not _follows_from(broken.breach, breaches):
-                    breaches.append((move, broken.breach))
+                breach = broken.breach
+                # What fails only because an earlier item of the same call did is not held up to it.
+                if breach.rule is not Rule.UNKNOWN_SUPPORT or breach.belief_id not in refused_ids:
+                    breaches.append((move, breach))
+                    refused_ids.add(move.event.belief_id)
         if breaches or self.bad:
             refused = [refused_event(move, breach, self.now) for move, breach in breaches]
             append(session, positions, refused, self.projectors)
@@ -81,22 +88,18 @@ class LedgerJob:
         return as_json(self._told(session, done, ledger.events))
 
     def _told(self, session: Session, done: Sequence[Done], events: Sequence[Event]) -> LedgerOut:
-        named = {
-            (move.agent_id, name): None
-            for move, one in zip(self.moves, done, strict=True)
-            for name in one.beliefs
-        }
-        beliefs = [belief_called(session, *key, self.log) for key in named]
+        pairs = list(zip(self.moves, done, strict=True))
+        named = dict.fromkeys((move.agent_id, name) for move, one in pairs for name in one.beliefs)
+        weak = dict.fromkeys((move.agent_id, name) for move, one in pairs for name in one.weakened)
+        beliefs = beliefs_called(session, named, self.log)
         weakened = [
             NeighbourOut(belief.belief_id, belief.label, belief.status)
-            for move, one in zip(self.moves, done, strict=True)
-            for name in one.weakened
-            if (belief := belief_called(session, move.agent_id, name)) is not None
+            for belief in beliefs_called(session, weak, None)
         ]
         return LedgerOut(
             sum(one.is_new for one in done),
             sum(not one.is_new for one in done),
-            [belief for belief in beliefs if belief is not None],
+            beliefs,
             weakened,
             [_recorded(event) for event in events],
         )
@@ -117,13 +120,6 @@ def plan(planner: Planner, move: Move) -> Done:
     if move.kind is not MoveKind.SUPERSEDE:
         return Done([move.subject], is_new=False)
     return Done([move.successor or move.event.belief_id or "", move.subject], is_new=False)
-
-
-def _follows_from(breach: Breach, earlier: Sequence[tuple[Move, Breach]]) -> bool:
-    """Whether a move fails only because an earlier one of the same call did."""
-    return breach.rule is Rule.UNKNOWN_SUPPORT and any(
-        move.event.belief_id == breach.belief_id for move, _ in earlier
-    )
 
 
 def refused_event(move: Move, breach: Breach, now: int) -> Event:

@@ -96,12 +96,24 @@ def belief_called(
     session: Session, agent_id: str, belief_id: str, log: str | None = None
 ) -> BeliefOut | None:
     """One belief with its current content; none whose content stands in another log."""
-    row = session.execute(
-        _with_content().where(
-            Belief.agent_id == agent_id, Belief.belief_id == belief_id, *readable_in(log)
-        )
-    ).one_or_none()
-    return None if row is None else _belief_out(row)
+    return next(iter(beliefs_called(session, [(agent_id, belief_id)], log)), None)
+
+
+def beliefs_called(
+    session: Session, keys: Collection[tuple[str, str]], log: str | None
+) -> list[BeliefOut]:
+    """The same of many (agent, id) pairs, in their order."""
+    wanted: dict[str, list[str]] = {}
+    for agent_id, belief_id in keys:
+        wanted.setdefault(agent_id, []).append(belief_id)
+    found: dict[tuple[str, str], BeliefOut] = {}
+    for agent_id, ids in wanted.items():
+        for chunk in _chunks(ids):
+            among = Belief.belief_id.in_(chunk)
+            statement = _with_content().where(Belief.agent_id == agent_id, among, *readable_in(log))
+            for row in session.execute(statement):
+                found[agent_id, row.belief_id] = _belief_out(row)
+    return [found[key] for key in keys if key in found]
 
 
 def _with_content() -> Select[Any]:

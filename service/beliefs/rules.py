@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from service.api.problems import MAX_LISTED
 from service.errors import Conflict, Fault, LedgerError, Malformed
 from service.events.parsing import BadItem, refuse
 
@@ -79,7 +80,7 @@ def refusal(
     for name in ("belief_id", "head", "version"):
         if (value := getattr(first, name)) is not None:
             members[name] = value
-    members["refusals"] = [_told(index, breach) for index, breach in breaches]
+    members["refusals"] = [_told(index, breach) for index, breach in breaches[:MAX_LISTED]]
     reasons = "; ".join(f"{breach.reason} (rule {breach.rule})" for _, breach in breaches[:5])
     return error(f"{reasons}. Nothing was stored.", errors=listed.errors, members=members)
 

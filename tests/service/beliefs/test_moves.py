@@ -305,7 +305,7 @@ def test_the_death_of_half_a_call_leaves_neither_half(
         raise RuntimeError("between the halves")
 
     with monkeypatch.context() as patched:
-        patched.setattr("service.beliefs.operations.belief_called", fail)
+        patched.setattr("service.beliefs.operations.beliefs_called", fail)
         ledger.supersede("a", "b", status=500)
     assert fired
     # The server closes a connection after a surprise.
