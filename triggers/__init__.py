@@ -17,6 +17,7 @@ FIRST = "ledger_changes"
 GUARD = "doxa_guard_v1.sql"
 _FILE = re.compile(r"(?P<table>[a-z_]+)_(?P<rule>write_once)_v(?P<version>\d+)\.sql")
 _MADE = re.compile(r"CREATE (?P<kind>TRIGGER|FUNCTION) (?P<name>\w+)")
+_BODY = re.compile(r"AS \$doxa\$(?P<body>.*)\$doxa\$", re.DOTALL)
 # psycopg reads % as a placeholder wherever parameters are given, even none.
 _PLAIN = {"no_parameters": True}
 _DROPS = {
@@ -82,6 +83,21 @@ def execute(connection: Connection, texts: Iterable[str]) -> None:
         connection.exec_driver_sql(text, execution_options=_PLAIN)
 
 
+def bodies(texts: Iterable[str]) -> list[str]:
+    """What stands between the quotes of the functions among some statements."""
+    return [found["body"] for text in texts if (found := _BODY.search(text))]
+
+
+def functions(system: str) -> list[str]:
+    """The functions that triggers run, by name."""
+    return [made.name for made in definitions(system) if made.kind == "function"]
+
+
+def quoted(name: str) -> str:
+    """A name as SQL takes it, whatever stands in it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def install(connection: Connection, table: str) -> None:
     """Runs the statements of a table's newest file."""
     execute(connection, statements(connection.engine.name, table))
@@ -97,9 +113,8 @@ def remove(connection: Connection, table: str) -> None:
 
 def remove_functions(connection: Connection) -> None:
     """Drops what triggers ran, once they are gone."""
-    for made in definitions(connection.engine.name):
-        if made.kind == "function":
-            connection.exec_driver_sql(f"DROP FUNCTION IF EXISTS {made.name}()")
+    for name in functions(connection.engine.name):
+        connection.exec_driver_sql(f"DROP FUNCTION IF EXISTS {name}()")
 
 
 def reinstall(connection: Connection, table: str) -> None:

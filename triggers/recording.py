@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from string import Template
 
-from triggers import split, statements
+from triggers import quoted, split, statements
 
 _PARTS = ("stash_insert", "replace", "stash_update", "eaten", "update", "delete")
 
@@ -34,8 +34,8 @@ def change_table_statements(system: str) -> list[str]:
 
 def record_statements(system: str, ledger: Ledger) -> list[str]:
     """Makes the triggers that note what happens to a ledger; the change table must be there."""
-    values = {part: _quoted(f"{ledger.table}_record_{part}") for part in _PARTS}
-    values |= {"table": _quoted(ledger.table), "table_text": _literal(ledger.table)}
+    values = {part: quoted(f"{ledger.table}_record_{part}") for part in _PARTS}
+    values |= {"table": quoted(ledger.table), "table_text": _literal(ledger.table)}
     values |= _FILLERS[system](ledger)
     return [
         Template(text).substitute(values)
@@ -47,19 +47,15 @@ def _template(name: str, system: str) -> str:
     return (files("triggers") / system / "templates" / name).read_text()
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
 def _of_sqlite(ledger: Ledger) -> dict[str, str]:
     uniques = [(ledger.key,), *ledger.unique]
-    collides = [_all(f"{_quoted(c)} = NEW.{_quoted(c)}" for c in key) for key in uniques]
+    collides = [_all(f"{quoted(c)} = NEW.{quoted(c)}" for c in key) for key in uniques]
     moved = [_differs(column) for column in dict.fromkeys(c for key in uniques for c in key)]
-    is_old = f"{_quoted(ledger.key)} COLLATE BINARY IS OLD.{_quoted(ledger.key)}"
+    is_old = f"{quoted(ledger.key)} COLLATE BINARY IS OLD.{quoted(ledger.key)}"
     if ledger.has_rowid:
         collides.append("rowid = NEW.rowid")
         moved.append("OLD.rowid IS NOT NEW.rowid")
@@ -85,14 +81,14 @@ def _all(conditions: Iterable[str]) -> str:
 
 def _differs(column: str) -> str:
     """NULL, another type and another case are differences, whatever the column's collation."""
-    old, new = f"OLD.{_quoted(column)}", f"NEW.{_quoted(column)}"
+    old, new = f"OLD.{quoted(column)}", f"NEW.{quoted(column)}"
     return (
         f"({old} COLLATE BINARY IS NOT {new} COLLATE BINARY OR typeof({old}) IS NOT typeof({new}))"
     )
 
 
 def _json_of(column: str, row: str) -> str:
-    value = f"{row}{_quoted(column)}"
+    value = f"{row}{quoted(column)}"
     # JSON holds no bytes, and json_object() would end the statement over some.
     text = f"CASE typeof({value}) WHEN 'blob' THEN 'x:' || hex({value}) ELSE {value} END"
     return f"{_literal(column)}, {text}"

@@ -1,6 +1,5 @@
 """PostgreSQL's roles: who owns the tables, and what each of those who do not may do with them."""
 
-import re
 from collections.abc import Callable
 from enum import StrEnum
 
@@ -24,7 +23,6 @@ _GUARDS = ("doxa_no_ddl", "doxa_no_drop")
 _PLAIN = "NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT NOREPLICATION NOBYPASSRLS"
 _LOGIN = (Role.WRITER, Role.AUDITOR, Role.READER)
 _SEQUENCE = "ledger_changes_change_id_seq"
-_BODY = re.compile(r"AS \$doxa\$(?P<body>.*)\$doxa\$", re.DOTALL)
 _GUARDED = "SELECT evtname FROM pg_event_trigger WHERE evtname = ANY(%(names)s::text[])"
 
 
@@ -93,10 +91,9 @@ def apply(connection: Connection) -> None:
         ):
             if privileges:
                 connection.exec_driver_sql(f"GRANT {privileges} ON TABLE {table} TO {role}")
-    for made in triggers.definitions(connection.dialect.name):
-        if made.kind == "function":
-            connection.exec_driver_sql(f"ALTER FUNCTION {made.name}() OWNER TO {Role.OWNER}")
-            connection.exec_driver_sql(f"REVOKE ALL ON FUNCTION {made.name}() FROM PUBLIC")
+    for name in triggers.functions(connection.dialect.name):
+        connection.exec_driver_sql(f"ALTER FUNCTION {name}() OWNER TO {Role.OWNER}")
+        connection.exec_driver_sql(f"REVOKE ALL ON FUNCTION {name}() FROM PUBLIC")
     connection.exec_driver_sql(f"REVOKE ALL ON SEQUENCE {_SEQUENCE} FROM {', '.join(_LOGIN)}")
     connection.exec_driver_sql(f"GRANT SELECT ON SEQUENCE {_SEQUENCE} TO {', '.join(_LOGIN)}")
     _guard(connection)
@@ -144,11 +141,7 @@ SELECT 'pg_proc'::regclass, to_regproc('doxa_guard.refuse_ddl')::oid
 
 
 def _guard(connection: Connection) -> None:
-    functions = [
-        made.name
-        for made in triggers.definitions(connection.dialect.name)
-        if made.kind == "function"
-    ]
+    functions = triggers.functions(connection.dialect.name)
     making, watching = _guard_statements()
     triggers.execute(connection, making)
     connection.exec_driver_sql(
@@ -174,8 +167,6 @@ def missing_guards(connection: Connection) -> list[str]:
     """The event triggers that should stand and do not, where the roles were made."""
     if not installed(connection):
         return []
-    bodies = [
-        found["body"] for text in triggers.guard_statements() if (found := _BODY.search(text))
-    ]
+    bodies = triggers.bodies(triggers.guard_statements())
     standing = {name for name, body in connection.exec_driver_sql(_STANDING) if body in bodies}
     return [name for name in _GUARDS if name not in standing]

@@ -1,6 +1,5 @@
 """The triggers that a database has beside those it must have; each kind is asked in its own way."""
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -11,8 +10,8 @@ from service.db import roles
 
 # Not write-once, but their rows say what was committed and what was published.
 _WATCHED = ("log_heads", "published_changes")
-_BODY = re.compile(r"AS \$doxa\$(?P<body>.*)\$doxa\$", re.DOTALL)
-_CONFIGURATION = "search_path=pg_catalog, pg_temp"
+# Runs as its owner, with this configuration, in this language, beside its table.
+_FUNCTION = (True, "search_path=pg_catalog, pg_temp", "plpgsql", True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,9 @@ def put_back(connection: Connection) -> None:
     foreign = [wrong for wrong in differences(connection) if wrong.is_foreign]
     for wrong in foreign:
         for drop in _DROPS[connection.dialect.name]:
-            connection.exec_driver_sql(drop.format(name=_quoted(wrong.name), table=wrong.table))
+            connection.exec_driver_sql(
+                drop.format(name=triggers.quoted(wrong.name), table=wrong.table)
+            )
     for table in triggers.tables():
         triggers.reinstall(connection, table)
 
@@ -81,10 +82,6 @@ def counted_attempts(connection: Connection) -> int:
 
 def _squeezed(text: str) -> str:
     return " ".join(text.split())
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _find_in_sqlite(connection: Connection) -> Iterator[Found]:
@@ -113,20 +110,14 @@ WHERE c.oid IN (SELECT to_regclass(quote_ident(n)) FROM unnest(%(tables)s::text[
 
 
 def _find_in_postgresql(connection: Connection) -> Iterator[Found]:
-    bodies = {
-        made.name: found["body"]
-        for made in triggers.definitions("postgresql")
-        if (found := _BODY.search(made.text))
-    }
+    bodies = triggers.bodies(made.text for made in triggers.definitions("postgresql"))
     names = {"tables": [*triggers.tables(), *_WATCHED]}
     rows = connection.exec_driver_sql(_POSTGRESQL_TRIGGERS, names).all()
     for name, table, text, always, function, body, definer, config, language, beside in rows:
         fault = None
         if not always:
             fault = "is not enabled always"
-        elif (body, definer, config, language, beside) != (
-            bodies.get(function), True, _CONFIGURATION, "plpgsql", True
-        ):  # fmt: skip
+        elif body not in bodies or (definer, config, language, beside) != _FUNCTION:
             fault = f"runs a function {function} that was altered"
         yield Found(name, table, text, fault)
     for name, table in connection.exec_driver_sql(_POSTGRESQL_RULES, names):

@@ -96,8 +96,8 @@ def test_a_cascade_stops_at_a_write_once_row(postgresql_record: Database) -> Non
             "ON UPDATE CASCADE"
         )
         before = rows_of(postgresql_record, "turns")
-        attacker.attempt("UPDATE parent SET id = id + 10")
-        attacker.attempt("DELETE FROM parent")
+        attacker.attempt("UPDATE parent SET id = 12 WHERE id = 2")
+        attacker.attempt("DELETE FROM parent WHERE id = 1")
         attacker.attempt("TRUNCATE parent CASCADE")
     assert rows_of(postgresql_record, "turns") == before
     assert {("turns", "update"), ("turns", "delete")} <= set(notes(postgresql_record))
