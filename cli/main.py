@@ -32,6 +32,7 @@ COMMANDS = {
     "demo": Entry("cli.demo.command", "demo", "Serve five simulated weeks of an agent."),
     "keys": Entry("cli.keys", "keys", "Make, list and revoke keys."),
     "verify": Entry("cli.verifying", "verify", "Recompute the record and say what does not hold."),
+    "rebuild": Entry("cli.rebuilding", "rebuild", "Fold all events anew and compare what is stored."),
     "migrate": Entry("cli.migrating", "migrate", "Bring the database to this version's schema."),
 }  # fmt: skip
 

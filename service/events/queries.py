@@ -116,10 +116,11 @@ def events_of(
             CogEvent.agent_id == agent_id, condition, CogEvent.event.in_(sorted(event_types))
         )
     )
-    return [_event(row) for row in rows]
+    return [event_of(row) for row in rows]
 
 
-def _event(row: Any) -> Event:
+def event_of(row: Any) -> Event:
+    """A row of `cog_events`, all columns, for folding; detail that was redacted reads as empty."""
     return Event(
         row.agent_id, row.log, row.event_id, row.ts, row.received_at, row.event, row.session_id,
         row.turn_id, row.worker, row.belief_id, row.contradiction_id, row.label_from,

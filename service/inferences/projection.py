@@ -30,7 +30,7 @@ def project(session: Session, positions: LogPositions, events: list[Event]) -> N
     Runs after beliefs and predictions are folded; whatever decides a claim by naming it resolves
     it here, in the same transaction.
     """
-    shadows = [event for event in events if _leaves_shadow(event)]
+    shadows = [event for event in events if leaves_shadow(event)]
     if shadows:
         record_rows(session, positions, SHADOWS, shadow_rows(session, shadows))
     made = [event for event in events if event.event == EventType.PREDICTION_MADE]
@@ -44,7 +44,8 @@ def project(session: Session, positions: LogPositions, events: list[Event]) -> N
     append_derived(session, positions, derived)
 
 
-def _leaves_shadow(event: Event) -> bool:
+def leaves_shadow(event: Event) -> bool:
+    """Whether a shadow inference is written down beside an event."""
     return event.event == EventType.ASSERTION_MADE or (
         event.event == EventType.BELIEF_CREATED and event.label_to in INFERENTIAL
     )

@@ -106,8 +106,9 @@ def _take_turns(session: Session, snapshots: Sequence[_Snapshot]) -> None:
     if not stored:
         return
     for one in snapshots:
-        if one.turn_key in stored:
-            one.turn = stored[one.turn_key]
+        turn = stored.get(one.turn_key) if one.turn_key else None
+        if turn is not None and turn.seq < one.event.seq:
+            one.turn = turn
     _take_texts(session, snapshots, stored)
 
 
@@ -124,7 +125,8 @@ def _take_texts(
         lacking.extend(
             (one, (one.event.agent_id, turn_id), items)
             for turn_id, items in by_turn.items()
-            if (one.event.agent_id, turn_id) in stored
+            if (turn := stored.get((one.event.agent_id, turn_id))) is not None
+            and turn.seq < one.event.seq
         )
     if not lacking:
         return

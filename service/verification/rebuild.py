@@ -134,8 +134,9 @@ def _compare(
             on_progress(len(events))
         lost = LostEvidence(session)
         for table in COMPARED:
+            before = comparison.difference_count
             _compare_table(session, scratch, table, agent_id, comparison, lost)
-            if is_repairing and table in REPAIRED:
+            if is_repairing and table in REPAIRED and comparison.difference_count > before:
                 comparison.repaired += _repair(session, scratch, table, agent_id)
     _note_removed(session, agent_id, comparison)
     return comparison
@@ -160,6 +161,9 @@ def _event_batches(
         for part in rows.partitions():
             events = []
             for row in part:
+                if row.detail is None:
+                    note = "its detail was removed, and a projection rests on it"
+                    comparison.add(_unfoldable(row, note))
                 try:
                     events.append(event_of(row))
                 except _UNFOLDABLE as problem:
@@ -256,18 +260,11 @@ def _repair(session: Session, scratch: Session, table: Table, agent_id: str | No
 
 
 def _note_removed(session: Session, agent_id: str | None, comparison: Comparison) -> None:
-    """Counts the payloads that are gone; from below a projection none may be."""
+    """Counts the payloads that are gone."""
     of_agent = [] if agent_id is None else [Redaction.agent_id == agent_id]
     counts = session.execute(
         select(Redaction.target_table, func.count())
         .where(*of_agent)
         .group_by(Redaction.target_table)
     )
-    comparison.removed = {table: number for table, number in counts}
-    rows = session.execute(
-        select(CogEvent.agent_id, CogEvent.log, CogEvent.seq, CogEvent.event_id)
-        .where(CogEvent.detail.is_(None), *_folded(agent_id))
-        .execution_options(yield_per=_BATCH)
-    )
-    for row in rows:
-        comparison.add(_unfoldable(row, "its detail was removed, and a projection rests on it"))
+    comparison.removed = {row[0]: row[1] for row in counts}
