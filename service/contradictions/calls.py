@@ -10,16 +10,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from service.agents.queries import chosen_agent
-from service.api.idempotency import RequestKey, key_of, request_hash
+from service.api.idempotency import PARAMETER, RequestKey, key_of, request_hash
 from service.api.state import state_of
-from service.contradictions.refusing import LedgerCall
 from service.contradictions.schemas import LedgerCallIn
 from service.errors import Fault, Malformed
 from service.events.endpoints import DefaultAgent, own_log, writer_of
 from service.events.normalise import Intake, normalise
 from service.events.operations import Projectors
 from service.events.schemas import Event, EventIn
+from service.events.writer import Job
 from service.principals import Principal, Scope
+
+# For the OpenAPI document: of a call that makes something, and that may find it made already.
+KEYED: dict[str, Any] = {"parameters": [PARAMETER]}
+MADE_ALREADY: dict[int | str, dict[str, Any]] = {
+    200: {"description": "It was there already, and is answered as it stands"}
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +74,19 @@ async def caller_of(
     agent_id = await asyncio.to_thread(choose)
     now = state.clock()
     intake = Intake(principal, state.settings, now, lambda: agent_id, own_log(principal))
-    key = key_of(request)
-    request_key = None
-    if key is not None and agent_id is not None:
-        digest = request_hash(request, await request.body())
-        request_key = RequestKey(agent_id, key, digest, now)
+    request_key = await request_key_of(request, agent_id, now)
     return Caller(intake, agent_id, writer_of(request).projectors, request_key)
 
 
-async def answer_of(request: Request, call: LedgerCall) -> Response:
+async def request_key_of(request: Request, agent_id: str | None, now: int) -> RequestKey | None:
+    """What makes a call be answered once; None where it carries no Idempotency-Key."""
+    key = key_of(request)
+    if key is None or agent_id is None:
+        return None
+    return RequestKey(agent_id, key, request_hash(request, await request.body()), now)
+
+
+async def answer_of(request: Request, call: Job) -> Response:
     """The answer of a call, after its commit."""
     found: Response = await writer_of(request).submit(call)
     return found

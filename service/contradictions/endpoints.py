@@ -13,7 +13,7 @@ from service.api.responses import as_json
 from service.api.state import ClockDep, DatabaseDep
 from service.beliefs.endpoints import LEDGER_READERS, history, listed_agent
 from service.contradictions import queries
-from service.contradictions.calls import answer_of, caller_of, new_id
+from service.contradictions.calls import KEYED, MADE_ALREADY, answer_of, caller_of, new_id
 from service.contradictions.funnel import read_funnel
 from service.contradictions.lifecycle import Move, asked_detail
 from service.contradictions.operations import MoveContradiction, OpenContradiction
@@ -56,7 +56,7 @@ def list_contradictions(
     return as_json({"items": found, "next": encode_cursor(following)})
 
 
-@router.post("", response_model=None, status_code=201)
+@router.post("", response_model=None, status_code=201, responses=MADE_ALREADY, openapi_extra=KEYED)
 async def open_contradiction(
     body: ContradictionIn, request: Request, principal: PrincipalDep
 ) -> Response:
@@ -86,7 +86,7 @@ _BECOMES = {
 }
 
 
-@router.post("/{contradiction_id:path}/transitions", response_model=None)
+@router.post("/{contradiction_id:path}/transitions", response_model=None, openapi_extra=KEYED)
 async def move_contradiction(
     contradiction_id: IdPath, body: TransitionIn, request: Request, principal: PrincipalDep
 ) -> Response:

@@ -12,9 +12,8 @@ from service.api.parameters import IdPath, IdQuery, Place
 from service.api.problems import RESPONSES
 from service.api.responses import as_json
 from service.api.state import ClockDep, DatabaseDep, state_of
-from service.contradictions.refusing import Done
+from service.contradictions.calls import KEYED, MADE_ALREADY, answer_of, request_key_of
 from service.errors import NotFound
-from service.events.endpoints import writer_of
 from service.hand_checks import operations, queries
 from service.hand_checks.schemas import CheckState, HandCheckOut, VerdictIn
 from service.principals import Scope
@@ -53,7 +52,13 @@ def list_hand_checks(
     return as_json({"items": found, "next": encode_cursor(following), "counts": counts})
 
 
-@router.post("/{check_id}", response_model=None, status_code=201)
+@router.post(
+    "/{check_id}",
+    response_model=None,
+    status_code=201,
+    responses=MADE_ALREADY,
+    openapi_extra=KEYED,
+)
 async def answer_hand_check(
     check_id: IdPath, body: VerdictIn, request: Request, principal: PrincipalDep
 ) -> Response:
@@ -68,10 +73,15 @@ async def answer_hand_check(
     check = await asyncio.to_thread(find)
     if check is None:
         raise NotFound(f"There is no hand-check {check_id!r}.")
-    done: Done = await writer_of(request).submit(
-        operations.RecordVerdict(
-            check.agent_id, check_id, body.verdict, body.note, body.verdict_id,
-            principal.key_id, state.clock(),
-        )
-    )  # fmt: skip
-    return as_json(done.body, done.status)
+    now = state.clock()
+    verdict = operations.RecordVerdict(
+        check.agent_id,
+        check_id,
+        body.verdict,
+        body.note,
+        body.verdict_id,
+        principal.key_id,
+        now,
+        await request_key_of(request, check.agent_id, now),
+    )
+    return await answer_of(request, verdict)

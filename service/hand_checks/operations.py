@@ -8,9 +8,12 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Table
 from sqlalchemy.orm import Session
+from starlette.responses import Response
 
 from service import json_text
 from service.agents.queries import all_agents, zone_of
+from service.api.idempotency import RequestKey, claim, settle
+from service.api.responses import as_json
 from service.audits.days import day_of, day_start
 from service.contradictions.refusing import Done
 from service.db.upserts import insert_or
@@ -90,6 +93,7 @@ class RecordVerdict:
     verdict_id: str | None
     decided_by: str | None
     now: int
+    request_key: RequestKey | None
 
     @property
     def logs(self) -> Iterable[tuple[str, str]]:
@@ -101,8 +105,19 @@ class RecordVerdict:
         """How many items it holds."""
         return 1
 
-    def run(self, session: Session, positions: LogPositions) -> Done:
+    def run(self, session: Session, positions: LogPositions) -> Response:
         """Records it; the same one again changes nothing."""
+        if self.request_key is not None:
+            earlier = claim(session, self.request_key)
+            if earlier is not None:
+                return earlier
+        done = self._record(session, positions)
+        answer = as_json(done.body, done.status)
+        if self.request_key is not None:
+            settle(session, self.request_key, answer)
+        return answer
+
+    def _record(self, session: Session, positions: LogPositions) -> Done:
         check = queries.check_called(session, self.check_id)
         if check is None:
             raise NotFound(f"There is no hand-check {self.check_id!r}.")

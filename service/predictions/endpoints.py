@@ -9,7 +9,7 @@ from service.api.problems import RESPONSES
 from service.api.responses import as_json
 from service.api.state import ClockDep, DatabaseDep
 from service.beliefs.endpoints import LEDGER_READERS, listed_agent
-from service.contradictions.calls import answer_of, caller_of, new_id
+from service.contradictions.calls import KEYED, MADE_ALREADY, answer_of, caller_of, new_id
 from service.events.vocabulary import EventType
 from service.predictions import queries
 from service.predictions.operations import MakePrediction, ScorePrediction
@@ -42,7 +42,7 @@ def list_predictions(
     return as_json({"items": found, "next": encode_cursor(following), "counts": counts})
 
 
-@router.post("", response_model=None, status_code=201)
+@router.post("", response_model=None, status_code=201, responses=MADE_ALREADY, openapi_extra=KEYED)
 async def make_prediction(
     body: PredictionIn, request: Request, principal: PrincipalDep
 ) -> Response:
@@ -63,7 +63,7 @@ async def make_prediction(
     return await answer_of(request, call)
 
 
-@router.post("/{prediction_id:path}/score", response_model=None)
+@router.post("/{prediction_id:path}/score", response_model=None, openapi_extra=KEYED)
 async def score_prediction(
     prediction_id: IdPath, body: ScoreIn, request: Request, principal: PrincipalDep
 ) -> Response:

@@ -137,6 +137,11 @@ def test_a_verdict_may_be_sent_again_by_its_id(database: Database, queue: Queue)
     other = answer(queue, check_id, "reject", **sent)
     assert (other.status_code, other.json()["errors"][0]["pointer"]) == (409, "/verdict_id")
     assert len(listed(queue)[0]["verdicts"]) == 1
+    queue.headers = {"Idempotency-Key": "k1"}
+    keyed = [answer(queue, check_id, "unsure") for _ in range(2)]
+    assert [a.status_code for a in keyed] == [201, 201]
+    assert keyed[0].json() == keyed[1].json()
+    assert len(listed(queue)[0]["verdicts"]) == 2
 
 
 def test_the_funnel_tells_how_many_were_right(database: Database, queue: Queue) -> None:
