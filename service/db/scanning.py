@@ -84,21 +84,32 @@ def scan(connection: Connection, statement: Select[Any]) -> Iterator[list[tuple[
 
 @contextmanager
 def readable() -> Iterator[None]:
-    """Raises Unreadable for what only a damaged file answers."""
+    """Raises Unreadable for what only a damaged database answers."""
     try:
         yield
-    except (sqlite3.DatabaseError, psycopg.DataError, psycopg.InternalError) as problem:
-        raise Unreadable(str(problem).strip().splitlines()[0]) from problem
-    except DBAPIError as problem:
-        if isinstance(problem.orig, sqlite3.DatabaseError):
-            raise Unreadable(str(problem.orig)) from problem
-        raise
+    except (sqlite3.Error, psycopg.Error, DBAPIError) as problem:
+        origin = problem.orig if isinstance(problem, DBAPIError) else problem
+        if not _is_damage(origin):
+            raise
+        raise Unreadable(str(origin).strip().splitlines()[0]) from problem
+
+
+def _is_damage(origin: BaseException | None) -> bool:
+    if isinstance(origin, sqlite3.Error):
+        # The driver has no code of its own for text that is no UTF-8.
+        code = getattr(origin, "sqlite_errorcode", None)
+        if code is None:
+            return "decode" in str(origin)
+        return code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return isinstance(origin, psycopg.errors.DataCorrupted | psycopg.errors.IndexCorrupted)
 
 
 @contextmanager
 def snapshot(engine: Engine, *, is_tolerant: bool = False) -> Iterator[Connection]:
     """One state of the database; when tolerant, text that is no UTF-8 is read all the same."""
-    with engine.connect() as connection, connection.begin():
+    with engine.connect() as connection:
+        # Never committed: a damaged file would refuse that, too.
+        connection.begin()
         if not is_tolerant:
             yield connection
             return

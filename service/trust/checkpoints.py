@@ -87,7 +87,8 @@ def _safe(name: str) -> str:
     if _PLAIN.fullmatch(name):
         return name
     raw = name.encode("utf-8", "surrogatepass")
-    return f"{quote(raw, safe='')[:80]}={sha256(raw).hexdigest()[:32]}"
+    readable = quote(raw, safe="").replace(".", "%2E")[:80]
+    return f"{readable}={sha256(raw).hexdigest()[:32]}"
 
 
 def notes_in(path: Path, length: int) -> Iterator[str]:

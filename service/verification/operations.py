@@ -7,7 +7,7 @@ from sqlalchemy import Connection, Engine
 
 from service.db import triggers
 from service.db.database import Database
-from service.db.scanning import Unreadable, damage, snapshot
+from service.db.scanning import Unreadable, damage, readable, snapshot
 from service.errors import ConfigurationError
 from service.settings import Settings
 from service.trust.checkpoints import Checkpointer
@@ -17,7 +17,7 @@ from service.verification.ends import judge_end
 from service.verification.faults import Fault, Findings, Kind
 from service.verification.queries import RecordWatch, all_logs, head_of
 from service.verification.references import Notes
-from service.verification.rows import TABLES, Removed, first_out_of_order, key_of, row_at, rows_of
+from service.verification.rows import Removed, first_out_of_order, key_of, row_at, rows_of
 from service.verification.walking import OnProgress, Walk, Walked
 
 # Payloads that are gone are counted all and shown up to here: a purge may have taken millions.
@@ -90,7 +90,8 @@ def _verify(engine: Engine, means: Means, on_progress: OnProgress, *, is_toleran
 
 def _guarded(verdict: Verdict, step: Callable[[], None], *, is_final: bool = True) -> None:
     try:
-        step()
+        with readable():
+            step()
     except Unreadable as problem:
         if not is_final:
             raise
@@ -150,17 +151,18 @@ def _named(connection: Connection, fault: Fault) -> Fault:
     return replace(fault, seq=seq, table=str(row[0].name), key=key_of(*row))
 
 
-def start_checkpointer(settings: Settings, database: Database) -> Checkpointer:
-    """A checkpointer over a database that was opened with its key; its thread is started."""
+def make_checkpointer(settings: Settings, database: Database) -> Checkpointer:
+    """A checkpointer over a database that was opened with its key, to be started.
+
+    Raises ConfigurationError where a key cannot be used.
+    """
     if database.sealer is None:
         raise ConfigurationError("The database was opened without the key of its seals.")
-    checkpointer = Checkpointer(
+    return Checkpointer(
         settings.resolved_checkpoint_dir,
         signer_of(settings.resolved_key_dir),
         RecordWatch(database, database.sealer),
     )
-    checkpointer.start()
-    return checkpointer
 
 
 def count_rows(engine: Engine) -> int:
@@ -168,6 +170,3 @@ def count_rows(engine: Engine) -> int:
     with snapshot(engine) as connection:
         heads = (head_of(connection, *pair, None) for pair in all_logs(connection))
         return sum(head.size for head in heads if head is not None)
-
-
-__all__ = ["TABLES", "Means", "Verdict", "count_rows", "start_checkpointer", "verify_record"]

@@ -3,17 +3,20 @@
 from collections.abc import Mapping, Sequence
 from functools import cache, reduce
 from operator import add
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Select, Table, bindparam, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from service.db.database import Database
+from service.db.triggers import differences
 from service.models import LogHead
-from service.trust.checkpoints import Standing
+from service.trust.checkpoints import Alarm, Standing, file_of, last_note
 from service.trust.seals import Sealer
 from service.trust.tree import Frontier
 from service.verification.rows import TABLES
+from service.verification.schemas import CheckpointOut, LogStateOut
 from service.verification.walking import Head
 
 _HEADS: Table = LogHead.__table__  # type: ignore[assignment]
@@ -60,6 +63,45 @@ def root_of(head: Head) -> bytes | None:
         return Frontier(head.size, head.frontier or b"").root()
     except ValueError:
         return None
+
+
+def log_states(
+    session: Session,
+    agent_id: str,
+    sealer: Sealer | None,
+    folder: Path,
+    alarms: Mapping[Pair, Alarm],
+) -> list[LogStateOut]:
+    """The logs of an agent now, with the newest checkpoint that stands in the folder."""
+    found = []
+    connection = session.connection()
+    wanted = select(_HEADS.c.log).where(_HEADS.c.agent_id == agent_id).order_by(_HEADS.c.log)
+    for log in connection.execute(wanted).scalars().all():
+        head = head_of(connection, agent_id, log, sealer)
+        if head is None:
+            continue
+        root = root_of(head)
+        note = last_note(file_of(folder, agent_id, log))
+        alarm = alarms.get((agent_id, log))
+        found.append(
+            LogStateOut(
+                log,
+                head.size,
+                None if root is None else root.hex(),
+                # A log of before there were seals has none until it grows.
+                head.frontier is None or bool(head.holds),
+                None
+                if note is None
+                else CheckpointOut(note.checkpoint.size, note.checkpoint.root.hex()),
+                None if alarm is None else alarm.reason,
+            )
+        )
+    return found
+
+
+def wrong_triggers(session: Session) -> list[str]:
+    """The triggers that are not as they must be."""
+    return [str(wrong) for wrong in differences(session.connection())]
 
 
 @cache

@@ -38,9 +38,7 @@ def checkpoints(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def record(
-    database: Database, settings: Settings, checkpoints: Path
-) -> Record:
+def record(database: Database, settings: Settings, checkpoints: Path) -> Record:
     """Thirty rows, signed when they were twelve, twenty-four and thirty."""
     checkpointer = a_checkpointer(database, checkpoints, settings)
     for first in (0, 4, 8):
@@ -48,7 +46,7 @@ def record(
         checkpointer.note_now()
     assert checkpointer.alarms() == []
     assert checkpointer.notes == 3
-    return database, settings, ["--checkpoints", str(checkpoints)])
+    return Record(database, settings, ["--checkpoints", str(checkpoints)])
 
 
 def broken(record: Record, *, anchored: bool = True) -> dict[str, dict[str, Any]]:

@@ -43,8 +43,10 @@ def verified(settings: Settings, *arguments: str) -> tuple[int, dict[str, Any]]:
     """The exit code and the account of `doxa verify --json`."""
     url = settings.resolved_database_url
     command = ["verify", "--json", "--database-url", url, *arguments]
-    done = CliRunner().invoke(app, command, env={"DOXA_DATA_DIR": str(settings.data_dir)})
-    assert done.stdout, (done.exit_code, done.output, done.exception)
+    environment = {"DOXA_DATA_DIR": str(settings.data_dir)}
+    done = CliRunner().invoke(app, command, env=environment)
+    if not done.stdout:
+        raise AssertionError(done.output) from done.exception
     account: dict[str, Any] = json.loads(done.stdout)
     assert account["exit_code"] == done.exit_code
     return done.exit_code, account
