@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
 
 from fastapi import Depends, FastAPI
@@ -22,7 +23,7 @@ from service.contradictions import projection as contradictions_projection
 from service.contradictions.endpoints import router as contradictions_router
 from service.db import schema
 from service.db.opening import open_database
-from service.errors import ConfigurationError
+from service.errors import ConfigurationError, LedgerError
 from service.events import endpoints as events_endpoints
 from service.events.fitting import check_key
 from service.events.log import Grown
@@ -41,9 +42,12 @@ from service.predictions.endpoints import router as predictions_router
 from service.ratios.endpoints import router as ratios_router
 from service.reports.endpoints import router as reports_router
 from service.settings import Settings
+from service.trust.checkpoints import Checkpointer
 from service.trust.keys import seal_key
 from service.turns import endpoints as turns_endpoints
 from service.turns.schemas import TurnIn, TurnRow
+from service.verification.endpoints import router as verification_router
+from service.verification.operations import make_checkpointer
 
 
 def system_clock() -> int:
@@ -75,6 +79,7 @@ ROUTERS = (
     beliefs_router,
     contradictions_router,
     predictions_router,
+    verification_router,  # before the shadow inference that could be called `verify`
     inferences_router,
     audits_router,
     hand_checks_router,
@@ -84,44 +89,73 @@ ROUTERS = (
 
 
 class AfterCommit:
-    """What follows each commit: what triggers caught is told."""
+    """What follows each commit: what triggers caught is told, and grown logs are signed."""
 
-    def __init__(self, publish: ChangePublisher) -> None:
-        self._publish = publish
+    def __init__(self, publish: ChangePublisher, checkpointer: Checkpointer) -> None:
+        self._publish, self._checkpointer = publish, checkpointer
 
-    def __call__(self, _grown: Sequence[Grown]) -> None:
+    def __call__(self, grown: Sequence[Grown]) -> None:
         """Hears which logs have grown."""
-        self._publish()
+        for one in (*grown, *self._publish()):
+            self._checkpointer.offer(one.agent_id, one.log, one.size, began=one.began)
 
 
-def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -> FastAPI:
-    """The service over a database that is migrated; raises ConfigurationError when it is not."""
+@dataclass(frozen=True, slots=True)
+class Machinery:
+    """What runs beside the requests."""
+
+    state: State
+    writer: Writer
+    apart_reader: ApartReader | None
+    checkpointer: Checkpointer
+
+    def start(self) -> None:
+        """Starts the threads."""
+        self.checkpointer.start()
+        self.writer.start()
+
+    def stop(self) -> None:
+        """Commits what was accepted, signs it, and gives everything back."""
+        self.state.stopping.requested = True
+        if self.apart_reader is not None:
+            self.apart_reader.close()
+        self.writer.close()
+        self.checkpointer.close()
+        self.state.database.close()
+
+
+def _build(settings: Settings, clock: Callable[[], int]) -> Machinery:
     database = open_database(settings)
     try:
         schema.check(database.writing)
         check_key(database)
-    except ConfigurationError:
+        checkpointer = make_checkpointer(settings, database)
+    except (ConfigurationError, LedgerError):
         database.close()
         raise
-    state = State(settings, database, clock)
-    after_commit = AfterCommit(ChangePublisher(database, projectors(), clock))
+    publisher = ChangePublisher(database, projectors(), clock)
     writer = Writer(
         database,
         projectors(),
         max_pending_items=settings.max_pending_items,
         clock=clock,
-        after_commit=after_commit,
+        after_commit=AfterCommit(publisher, checkpointer),
     )
-    apart_reader = (
-        ApartReader(settings, seal_key(settings.resolved_key_dir), writer.projectors)
-        if settings.reading_process
-        else None
-    )
+    apart_reader = None
+    if settings.reading_process:
+        key = seal_key(settings.resolved_key_dir)
+        apart_reader = ApartReader(settings, key, writer.projectors)
+    return Machinery(State(settings, database, clock), writer, apart_reader, checkpointer)
+
+
+def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -> FastAPI:
+    """The service over a database that is migrated; raises ConfigurationError when it is not."""
+    machinery = _build(settings, clock)
     app = Doxa(
         title="Doxa",
         version=version("doxa"),
         summary="The instrument panel for an agent's beliefs.",
-        lifespan=_lifespan(state, writer, apart_reader),
+        lifespan=_lifespan(machinery),
         docs_url=None,
         redoc_url=None,
     )
@@ -130,10 +164,11 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
         "/v1/events": events_endpoints.post_events,
         "/v1/turns": turns_endpoints.post_turns,
     }
-    app.state.doxa = state
-    app.state.writer = writer
-    app.state.keyring = Keyring(database)
-    app.state.apart_reader = apart_reader
+    app.state.doxa = machinery.state
+    app.state.writer = machinery.writer
+    app.state.checkpointer = machinery.checkpointer
+    app.state.apart_reader = machinery.apart_reader
+    app.state.keyring = Keyring(machinery.state.database)
     app.state.event_reader = BatchReader[EventIn, Event](EventIn, settings)
     app.state.turn_reader = BatchReader[TurnIn, TurnRow](TurnIn, settings)
     app.state.turn_followers = (record_turn_contexts,)
@@ -143,17 +178,11 @@ def create_app(settings: Settings, *, clock: Callable[[], int] = system_clock) -
     return app
 
 
-def _lifespan(
-    state: State, writer: Writer, apart_reader: ApartReader | None
-) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+def _lifespan(machinery: Machinery) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        writer.start()
+        machinery.start()
         yield
-        state.stopping.requested = True
-        if apart_reader is not None:
-            await asyncio.to_thread(apart_reader.close)
-        writer.close()
-        state.database.close()
+        await asyncio.to_thread(machinery.stop)
 
     return lifespan

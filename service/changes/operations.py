@@ -53,7 +53,7 @@ def publish_changes(
     waiting = _addressed(session, unpublished(session, CHANGES_A_COMMIT))
     if not waiting:
         return 0
-    positions.lock((agent, str(Log.AUDIT)) for told in waiting for agent in told.agents)
+    positions.lock((agent, str(log)) for told in waiting for agent in told.agents for log in Log)
     # Another process may have published some while this one waited for the locks.
     ids = [told.change.change_id for told in waiting]
     marked = marked_already(session, ids)

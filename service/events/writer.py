@@ -18,6 +18,7 @@ from service.events.log import Grown, LogPositions
 from service.events.operations import Projectors, append, sort_out
 from service.events.parsing import BadItem, refuse
 from service.events.schemas import Accepted, Event, Rejection
+from service.events.vocabulary import Log
 
 # Two large batches: what waits beyond them is read while these are written, and both threads
 # have work to do.
@@ -52,8 +53,12 @@ class EventBatch:
 
     @property
     def logs(self) -> Iterable[tuple[str, str]]:
-        """The logs that must be locked."""
-        return {(event.agent_id, event.log) for event in self.events}
+        """The logs that must be locked.
+
+        The agent's own always: a subject is folded from both, and one process at a time.
+        """
+        found = {(event.agent_id, event.log) for event in self.events}
+        return found | {(agent_id, str(Log.AGENT)) for agent_id, _ in found}
 
     @property
     def size(self) -> int:

@@ -21,6 +21,7 @@ from service.errors import ConfigurationError, LedgerError
 from service.events.endpoints import writer_of
 from service.events.writer import Writer
 from service.principals import Scope
+from service.trust.checkpoints import Checkpointer
 
 router = APIRouter(tags=["health"])
 
@@ -42,8 +43,11 @@ def readyz(request: Request) -> Response:
     except (ConfigurationError, LedgerError) as problem:
         checks["schema"] = str(problem)
     checks["disk"] = _disk(state.settings.data_dir)
+    alarms = len(checkpointer_of(request).alarms())
     is_ready = set(checks.values()) == {"ok"} and not state.stopping.requested
     body: dict[str, Any] = {"status": "ready" if is_ready else "not ready", "checks": checks}
+    # Events are taken all the same; GET /v1/shadow-inferences/verify says which logs and why.
+    body["alarms"] = alarms
     if state.settings.data_dir.exists():
         body["disk_free_bytes"] = shutil.disk_usage(state.settings.data_dir).free
     return as_json(body, 200 if is_ready else 503, None if is_ready else {"Retry-After": "1"})
@@ -60,6 +64,30 @@ def _disk(folder: Path) -> str:
     except OSError as problem:
         return f"{folder} cannot be written: {problem.strerror}"
     return "ok"
+
+
+def checkpointer_of(request: Request) -> Checkpointer:
+    """What signs the logs of the service."""
+    found: Checkpointer = request.app.state.checkpointer
+    return found
+
+
+class _CheckpointCollector(Collector):
+    def __init__(self, checkpointer: Checkpointer) -> None:
+        self._checkpointer = checkpointer
+
+    def collect(self) -> list[Metric]:
+        """What the checkpointer has done, and what it refuses to sign."""
+        found = self._checkpointer
+        return [
+            CounterMetricFamily("doxa_checkpoints", "Checkpoints signed.", found.notes),
+            CounterMetricFamily(
+                "doxa_checkpoint_failures", "Checkpoints not written.", found.failures
+            ),
+            GaugeMetricFamily(
+                "doxa_alarms", "Logs that are not signed any more.", len(found.alarms())
+            ),
+        ]
 
 
 class _WriterCollector(Collector):
@@ -86,4 +114,5 @@ def metrics(request: Request, principal: PrincipalDep) -> Response:
     principal.require(Scope.READ, Scope.AUDIT, Scope.OPERATE)
     registry = CollectorRegistry()
     registry.register(_WriterCollector(writer_of(request)))
+    registry.register(_CheckpointCollector(checkpointer_of(request)))
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
