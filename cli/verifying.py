@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from cli.options import EXIT_USAGE, AsJson, DatabaseUrl, DataDir, fail, settings_from
 from service.db import schema
 from service.db.engines import open_engine
-from service.db.scanning import snapshot
+from service.db.scanning import Unreadable, snapshot
 from service.errors import ConfigurationError, LedgerError
 from service.instants import format_instant
 from service.settings import Settings
@@ -25,7 +25,9 @@ from service.trust.notes import VerifierKey
 from service.trust.seals import Sealer
 from service.trust.signing import PUBLIC_KEY_FILE, public_keys
 from service.verification.anchoring import is_outside
+from service.verification.faults import Fault, Kind
 from service.verification.operations import Means, Verdict, count_rows, verify_record
+from service.verification.rebuild import compare_projections, count_events
 from service.verification.receipts import check_receipts, read_receipts
 from service.verification.references import Notes
 
@@ -127,11 +129,27 @@ def _means(settings: Settings, public_key: Path | None, *, is_asked: bool) -> Me
 
 
 def _verify(engine: Engine, means: Means, *, projections: bool) -> Verdict:
-    with _progress_bar(engine) as show:
+    with _progress_bar(lambda: count_rows(engine)) as show:
         verdict = verify_record(engine, means, show)
     if projections:
-        raise ConfigurationError("--projections is not there yet: leave it out.")
+        with _progress_bar(lambda: count_events(engine)) as show:
+            _compare(engine, verdict, show)
     return verdict
+
+
+def _compare(engine: Engine, verdict: Verdict, show: Callable[[int], None]) -> None:
+    try:
+        comparison = compare_projections(engine, show)
+    except Unreadable as problem:
+        verdict.findings.add(Fault(Kind.DAMAGED, str(problem)))
+        return
+    untold = comparison.difference_count - len(comparison.differences)
+    for wrong in comparison.differences:
+        fault = Fault(
+            Kind.PROJECTION, wrong.reason, wrong.agent_id, table=wrong.table, key=wrong.key
+        )
+        verdict.findings.add(fault, 1 + untold)
+        untold = 0
 
 
 def _check_receipts(engine: Engine, path: Path | None, verdict: Verdict) -> int | None:
@@ -146,7 +164,7 @@ def _check_receipts(engine: Engine, path: Path | None, verdict: Verdict) -> int 
 
 
 @contextmanager
-def _progress_bar(engine: Engine) -> Iterator[Callable[[int], None]]:
+def _progress_bar(total: Callable[[], int]) -> Iterator[Callable[[int], None]]:
     """A bar on standard error while a person watches, nothing otherwise."""
     if not sys.stderr.isatty():
         yield lambda _rows: None
@@ -161,7 +179,7 @@ def _progress_bar(engine: Engine) -> Iterator[Callable[[int], None]]:
         transient=True,
     )
     with bar:
-        task = bar.add_task("verify", total=count_rows(engine))
+        task = bar.add_task("verify", total=total())
         yield lambda rows: bar.advance(task, rows)
 
 
