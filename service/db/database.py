@@ -56,8 +56,9 @@ class Database:
 
     def close(self) -> None:
         """Gives all connections back."""
-        self.writing.dispose()
+        # The last connection to a SQLite file folds its log into it, if it may write.
         self.reading.dispose()
+        self.writing.dispose()
 
 
 _ONE_WRITER = {"sqlite"}
