@@ -235,6 +235,8 @@ def _remarks(verdict: Verdict, means: Means, *, is_outside: bool) -> list[str]:
             "Seals were not checked: there is no seal.key (--key-dir). Rows that somebody else "
             "added, and a head that was rewritten, would not show."
         )
+    elif verdict.heads and not verdict.heads_held:
+        said.append("No head has a seal of this key: it may be that of another database.")
     if means.notes.folder is None:
         said.append(
             "There are no checkpoints: an older copy of the database in its place would not show."

@@ -72,6 +72,9 @@ def _unlike(
 ) -> Fault:
     since, until = failure
     span = (since + 1, until)
+    if head is not None and since < head.unsealed_until and not is_short:
+        told = "rows of before there were leaves and seals were changed: the tree differs"
+        return _fault(walked, Kind.EDITED, told, *span)
     if walked.peak_failure is None and head is not None and head.holds and not is_short:
         return _fault(
             walked,

@@ -1,6 +1,6 @@
 """What can be wrong with a record, and where it was found."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -70,3 +70,29 @@ class Findings:
 
     def __bool__(self) -> bool:
         return bool(self._first)
+
+
+class Suspects:
+    """Rows whose seal is not Doxa's, until the tree says whether they were added or rehashed."""
+
+    def __init__(self) -> None:
+        self._first: Fault | None = None
+        self._count = 0
+
+    def add(self, fault: Fault) -> None:
+        """Takes one down; the reason goes on from what will be said of it."""
+        self._first = self._first or fault
+        self._count += 1
+
+    def judge(self, kind: Kind, findings: Findings) -> bool:
+        """Names them, now that it is known; whether there were any."""
+        first, count = self._first, self._count
+        if first is None:
+            return False
+        self._first, self._count = None, 0
+        told = {
+            Kind.UNSEALED: "was not written by Doxa: it",
+            Kind.REHASHED: "was changed and its leaf computed anew: it",
+        }[kind]
+        findings.add(replace(first, kind=kind, reason=f"{told} {first.reason}"), count)
+        return True

@@ -35,6 +35,9 @@ class Verdict:
     torn_notes: int = 0
     not_adopted: list[tuple[str, str]] = field(default_factory=list)
     seals_checked: bool = False
+    # Heads that have a seal, and those whose seal is of the key at hand.
+    heads: int = 0
+    heads_held: int = 0
 
     @property
     def rows(self) -> int:
@@ -125,6 +128,9 @@ def _walk(
     head = head_of(connection, agent_id, log, means.sealer)
     if head is not None and head.frontier is None:
         verdict.not_adopted.append(pair)
+    if head is not None and head.holds is not None:
+        verdict.heads += 1
+        verdict.heads_held += head.holds
     checkpoints = means.notes.of(agent_id, log, take_checkpoint_fault)
     walk = Walk(walked, head, means.sealer, checkpoints, mine)
     walk.run(rows_of(connection, agent_id, log, verdict.take_removed), on_progress)

@@ -18,6 +18,8 @@ from service.trust.notes import (
 from service.trust.signing import holds_under
 from service.trust.tree import HASH_BYTES
 
+NEVER = 1 << 63
+
 
 @dataclass(slots=True)
 class Notes:
@@ -104,6 +106,48 @@ class Peak:
     start: int
     end: int
     root: bytes
+
+
+class References:
+    """What a walk is compared with next: peaks and checkpoints, each at its size."""
+
+    def __init__(self, peaks: list[Peak], checkpoints: Iterator[Checkpoint], end: int) -> None:
+        """`end` is where a closer look begins in any case: behind the head."""
+        self._peaks, self._checkpoints, self._end = peaks[::-1], checkpoints, end
+        self._note = next(checkpoints, None)
+        self.notes = 0
+        self.newest_note = 0
+
+    @property
+    def next_stop(self) -> int:
+        """The next position to look at closely."""
+        peak = self._peaks[-1].end if self._peaks else NEVER
+        return min(peak, NEVER if self._note is None else self._note.size, self._end)
+
+    def forget_end(self) -> None:
+        """What stands behind the head is known."""
+        self._end = NEVER
+
+    def peak_at(self, size: int) -> Peak | None:
+        """The peak that ends at a size, once."""
+        return self._peaks.pop() if self._peaks and self._peaks[-1].end == size else None
+
+    def note_until(self, size: int) -> Checkpoint | None:
+        """The next checkpoint of at most this size, once."""
+        note = self._note
+        if note is None or note.size > size:
+            return None
+        self.notes += 1
+        self.newest_note = note.size
+        self._note = next(self._checkpoints, None)
+        return note
+
+    def pass_over(self, size: int, *, are_comparable: bool) -> None:
+        """Leaves out what ends within a gap, and all peaks where positions are not comparable."""
+        while self._peaks and (self._peaks[-1].end <= size or not are_comparable):
+            self._peaks.pop()
+        while self.note_until(size):
+            pass
 
 
 def peaks_of(size: int, packed: bytes) -> list[Peak]:

@@ -1,14 +1,14 @@
 """Walks one log from its first row to its last and says what does not hold; memory stays flat."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import repeat
 
 from service.trust.notes import Checkpoint
 from service.trust.seals import Sealer
 from service.trust.tree import HASH_BYTES, Frontier
-from service.verification.faults import Fault, Findings, Kind
-from service.verification.references import Peak, peaks_of
+from service.verification.faults import Fault, Findings, Kind, Suspects
+from service.verification.references import NEVER, References, peaks_of
 from service.verification.rows import LEAF, SEAL, TABLES, Placed, key_of
 
 # Leaves in hand before they enter the tree.
@@ -16,7 +16,6 @@ _BUFFER = 4096
 # A longer gap is not bridged: nothing behind it can be compared.
 _BRIDGED = 1 << 22
 _UNKNOWN = b"\0" * HASH_BYTES
-_NO_REFERENCE = 1 << 63
 
 OnProgress = Callable[[int], None]
 
@@ -65,21 +64,18 @@ class Walk:
         self._position = 0
         is_usable = head is not None and head.frontier is not None and head.holds is not False
         peaks = peaks_of(head.size, head.frontier) if is_usable and head and head.frontier else []
-        self._peaks: list[Peak] = peaks[::-1]
-        self._checkpoints = checkpoints
-        self._note = next(checkpoints, None)
+        self._ahead = References(peaks, checkpoints, NEVER if head is None else head.size + 1)
         self._legacy = 0 if head is None else head.unsealed_until
         self._end = 0 if head is None else head.size
-        self._stop = self._next_stop()
+        self._stop = self._ahead.next_stop
         self._held: Placed | None = None
-        # Rows with a foreign seal since the last reference: rehashed if that fails, else unsealed.
-        self._suspect: tuple[Fault, int] | None = None
+        self._suspects = Suspects()
         self._explained = 0
         self._whole = True
         self._matched = 0
 
     def run(self, rows: Iterable[Placed], on_progress: OnProgress) -> None:
-        """Takes all rows; afterwards `finish` says what is missing at the end."""
+        """Takes all rows; what is missing at the end is judged by `ends`."""
         seal, leaves = self._seal, self._leaves
         position = 0
         for placed in rows:
@@ -105,25 +101,13 @@ class Walk:
         if self._held is not None:
             self._settle(self._held)
         self._flush()
-        self._resolve(Kind.UNSEALED)
+        self._suspects.judge(Kind.UNSEALED, self._findings)
         on_progress(position % _BUFFER)
-        position = self._position
-        while self._note is not None:
-            self._next_note()
-        self._walked.rows, self._walked.root = position, self._tree.root()
-
-    def _next_stop(self) -> int:
-        """The next position to look at closely: a reference, or whatever stands behind the head."""
-        peak = self._peaks[-1].end if self._peaks else _NO_REFERENCE
-        note = _NO_REFERENCE if self._note is None else self._note.size
-        is_behind_known = self._head is None or self._walked.first_behind_head is not None
-        return min(peak, note, _NO_REFERENCE if is_behind_known else self._end + 1)
-
-    def _next_note(self) -> None:
-        if self._note is not None:
-            self._walked.notes += 1
-            self._walked.newest_note = self._note.size
-        self._note = next(self._checkpoints, None)
+        while self._ahead.note_until(NEVER):
+            pass
+        self._walked.rows, self._walked.root = self._position, self._tree.root()
+        self._walked.notes = self._ahead.notes
+        self._walked.newest_note = self._ahead.newest_note
 
     def _flush(self) -> None:
         self._tree.extend(self._leaves)
@@ -170,7 +154,8 @@ class Walk:
         is_ours = self._is_sealed(placed) and self._seal is not None
         kind = Kind.RENUMBERED if is_ours else Kind.UNSEALED
         self._findings.add(self._fault(kind, placed, reason))
-        self._explained = max(self._explained, placed[0])
+        if is_ours or self._seal is None:
+            self._explained = self._position  # which of the two the tree has is not known
 
     def _settle(self, placed: Placed) -> None:
         """Gives a row its place in the tree, after the gap before it if there is one."""
@@ -186,7 +171,8 @@ class Walk:
             self._bridge(seq - 1)
         if is_behind and is_ours and self._walked.first_behind_head is None:
             self._walked.first_behind_head = seq
-            self._stop = self._next_stop()
+            self._ahead.forget_end()
+            self._stop = self._ahead.next_stop
         self._leaves.append(self._leaf(placed))
         self._position = seq
         if len(self._leaves) >= _BUFFER:
@@ -210,13 +196,8 @@ class Walk:
         self._tree.extend(repeat(_UNKNOWN, min(until - self._position, _BRIDGED)))
         self._position = self._explained = until
         self._whole = False
-        if self._tree.size != until:
-            self._peaks.clear()
-        while self._peaks and self._peaks[-1].end <= until:
-            self._peaks.pop()
-        while self._note is not None and self._note.size <= until:
-            self._next_note()
-        self._stop = self._next_stop()
+        self._ahead.pass_over(until, are_comparable=self._tree.size == until)
+        self._stop = self._ahead.next_stop
 
     def _leaf(self, placed: Placed) -> bytes:
         """The leaf of a row as it most likely was written; what does not fit is taken down."""
@@ -227,61 +208,38 @@ class Walk:
         if computed is not None and stored in (None, computed):
             if not self._is_sealed(placed):
                 told = "has no seal" if seal is None else "has a seal that is not Doxa's"
-                self._suspected(self._fault(Kind.UNSEALED, placed, told))
+                self._suspects.add(self._fault(Kind.UNSEALED, placed, told))
             return computed
         if self._seal is not None and computed is not None and seal == self._seal(computed):
-            self._edited(placed, "its leaf was changed; its content is what was sealed")
+            told = "its leaf was changed; its content is what was sealed"
+            self._findings.add(self._fault(Kind.EDITED, placed, told))
             return computed
-        self._edited(placed, "its content is not what its leaf was computed from")
+        told = "its content is not what its leaf was computed from"
+        self._findings.add(self._fault(Kind.EDITED, placed, told))
         if self._seal is None or seal != self._seal(stored or b""):
             self._explained = seq
         return stored if isinstance(stored, bytes) and len(stored) == HASH_BYTES else _UNKNOWN
 
-    def _edited(self, placed: Placed, reason: str) -> None:
-        self._findings.add(self._fault(Kind.EDITED, placed, reason))
-
-    def _suspected(self, fault: Fault) -> None:
-        first, count = self._suspect or (fault, 0)
-        self._suspect = (first, count + 1)
-
-    def _resolve(self, kind: Kind) -> bool:
-        """Says what the suspects are, now that it is known; whether there were any."""
-        if self._suspect is None:
-            return False
-        (fault, count), self._suspect = self._suspect, None
-        told = {
-            Kind.UNSEALED: "was not written by Doxa: it",
-            Kind.REHASHED: "was changed and its leaf computed anew: it",
-        }[kind]
-        self._findings.add(_as(fault, kind, f"{told} {fault.reason}"), count)
-        return True
-
     def _compare(self) -> None:
         self._flush()
         size = self._position
-        if self._peaks and self._peaks[-1].end == size:
-            peak = self._peaks.pop()
+        if (peak := self._ahead.peak_at(size)) is not None:
             if self._tree.packed()[-HASH_BYTES:] == peak.root:
-                self._resolve(Kind.UNSEALED)
+                self._suspects.judge(Kind.UNSEALED, self._findings)
             elif self._is_unexplained(peak.start) and self._walked.peak_failure is None:
                 self._walked.peak_failure = (peak.start, size)
-        while self._note is not None and self._note.size <= size:
-            if self._whole and self._tree.root() == self._note.root:
+        while (note := self._ahead.note_until(size)) is not None:
+            if self._whole and self._tree.root() == note.root:
                 self._matched = self._walked.anchored = size
-                self._resolve(Kind.UNSEALED)
+                self._suspects.judge(Kind.UNSEALED, self._findings)
             elif self._whole:
                 self._whole = False
                 if self._is_unexplained(self._matched):
                     self._walked.note_failure = (self._matched, size)
-            self._next_note()
-        self._stop = self._next_stop()
+        self._stop = self._ahead.next_stop
 
     def _is_unexplained(self, since: int) -> bool:
-        if self._resolve(Kind.REHASHED):
+        if self._suspects.judge(Kind.REHASHED, self._findings):
             self._explained = self._position
             return False
         return self._explained <= since
-
-
-def _as(fault: Fault, kind: Kind, reason: str) -> Fault:
-    return replace(fault, kind=kind, reason=reason)

@@ -318,3 +318,31 @@ def test_several_attacks_are_each_named(record: Record) -> None:
     tamper(database, "DELETE FROM cog_events WHERE event_id = 'note-4'")
     tamper(database, _rehashed(database, "event_id = 'belief-0'"))
     assert set(broken(record)) == {"edited", "deleted", "edited and rehashed"}
+
+
+def _make_old(database: Database) -> None:
+    """Makes the record one of before there were leaves, which the service then takes over."""
+    for table in ("cog_events", "shadow_inferences"):
+        tamper(database, f"UPDATE {table} SET leaf_hash = NULL, seal = NULL", table=table)
+    with database.writing.begin() as connection:
+        connection.exec_driver_sql(
+            "UPDATE log_heads SET frontier = NULL, unsealed_until = NULL, seal = NULL"
+        )
+
+
+def test_rows_of_before_there_were_seals_are_committed_to_from_then_on(
+    database: Database, settings: Settings
+) -> None:
+    write_rows(database, 0, 8)
+    _make_old(database)
+    code, account = verified(settings)
+    assert code == 3
+    assert any("no leaves yet" in remark for remark in account["remarks"])
+    write_rows(database, 8, 2)
+    assert verified(settings)[0] == 3
+    tamper(database, "UPDATE cog_events SET worker = 'x' WHERE event_id = 'belief-3'")
+    code, account = verified(settings)
+    assert code == 1
+    span = faults(account)["edited"]
+    assert span["seq"] <= 7 <= span["until"]
+    assert set(faults(account)) == {"edited"}

@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 from cli.main import app
 from service.db.database import Database
 from service.settings import Settings
+from service.trust.keys import seal_key
 from tests.service.verification.recording import a_checkpointer, faults, verified, write_rows
 
 
@@ -111,3 +112,13 @@ def test_an_empty_record_holds_unanchored(settings: Settings) -> None:
     code, account = verified(settings)
     assert (code, account["rows"], account["logs"]) == (3, 0, [])
     assert json.dumps(account)
+
+
+def test_the_key_of_another_database_is_suspected(
+    database: Database, settings: Settings, tmp_path: Path
+) -> None:
+    write_rows(database, 0, 1)
+    seal_key(tmp_path / "others")
+    code, account = verified(settings, "--key-dir", str(tmp_path / "others"))
+    assert code == 1
+    assert any("another database" in remark for remark in account["remarks"])
