@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+import subprocess
 import threading
 import time
 from collections import Counter
@@ -15,7 +16,7 @@ from sqlalchemy import select
 
 from service.db.database import Database
 from service.models import Belief, CogEvent, LogHead, ShadowInference
-from tests.processes import serving
+from tests.processes import ROOT, doxa, environment, serving
 
 CLIENTS = 16
 
@@ -91,13 +92,16 @@ def check_record(database_url: str, acknowledged: set[str]) -> None:
     "kills", [20, pytest.param(100, marks=[pytest.mark.long, pytest.mark.timeout(1800)])]
 )
 def test_kill_9_under_load_loses_and_doubles_nothing(
-    database_url: str, tmp_path: Path, kills: int
+    database_url: str, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, kills: int
 ) -> None:
     load = Load()
+    elsewhere = tmp_path_factory.mktemp("checkpoints")
     chance = random.Random(20261003)
     hits = 0
     for _ in range(kills):
-        with serving(database_url=database_url, data_dir=str(tmp_path)) as service:
+        with serving(
+            database_url=database_url, data_dir=str(tmp_path), checkpoint_dir=str(elsewhere)
+        ) as service:
             stop = threading.Event()
             before, broken = len(load.acknowledged), load.broken
             threads = load.run(service.url, stop)
@@ -112,6 +116,16 @@ def test_kill_9_under_load_loses_and_doubles_nothing(
     assert hits == kills, "each kill must break a request that was under way"
     assert load.refused == []
     check_record(database_url, load.acknowledged)
+    verified = subprocess.run(
+        doxa("verify", "--projections", "--checkpoints", str(elsewhere)),
+        cwd=ROOT,
+        env=environment(database_url=database_url, data_dir=str(tmp_path)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert verified.returncode == 0, verified.stdout + verified.stderr
 
 
 def test_sigterm_commits_what_was_accepted_and_ends_streams(
