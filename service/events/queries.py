@@ -11,10 +11,10 @@ import msgspec
 from sqlalchemy import ColumnElement, select, tuple_
 from sqlalchemy.orm import Session
 
-from service.events.schemas import Event, EventOut
+from service.events.schemas import Event, EventOut, Redacted
 from service.events.vocabulary import Log
 from service.instants import format_instant
-from service.models import CogEvent, LogHead
+from service.models import CogEvent, LogHead, Redaction
 
 _COLUMNS = tuple(CogEvent.__table__.columns)
 
@@ -71,7 +71,7 @@ def newest_events(
     rows = session.execute(statement.order_by(*(c.desc() for c in place)).limit(limit + 1)).all()
     page = rows[:limit]
     last = page[-1] if len(rows) > limit else None
-    return [_shown(row) for row in page], last and (last.ts, last.agent_id, last.log, last.seq)
+    return _all_shown(session, page), last and (last.ts, last.agent_id, last.log, last.seq)
 
 
 def following_events(
@@ -93,7 +93,7 @@ def following_events(
     ]
     # Within a log by position, whatever the clock said: a place must name all that came before it.
     merged = heapq.merge(*pages, key=lambda row: row.received_at)
-    return [_shown(row) for row in itertools.islice(merged, limit)]
+    return _all_shown(session, list(itertools.islice(merged, limit)))
 
 
 def log_sizes(session: Session, agent_id: str) -> dict[str, int]:
@@ -127,6 +127,35 @@ def event_of(row: Any) -> Event:
         row.label_to, row.confidence, json.loads(row.detail or "{}"), row.detail,
         row.cost_tokens, row.cost_usd, row.latency_ms, json.loads(row.flags or "[]"), seq=row.seq,
     )  # fmt: skip
+
+
+def redactions_of(
+    session: Session, table: str, rows: Iterable[tuple[str, str, int]]
+) -> dict[tuple[str, str, int], Redacted]:
+    """The tombstones of rows of a table, by (agent, log, position)."""
+    place = (Redaction.agent_id, Redaction.target_log, Redaction.target_seq)
+    wanted = list(rows)
+    if not wanted:
+        return {}
+    found = session.execute(
+        select(*place, Redaction.removed_by, Redaction.removed_at, Redaction.reason).where(
+            Redaction.target_table == table, tuple_(*place).in_(wanted)
+        )
+    )
+    return {
+        (agent_id, log, seq): Redacted(by, format_instant(at), reason)
+        for agent_id, log, seq, by, at, reason in found
+    }
+
+
+def _all_shown(session: Session, rows: Sequence[Any]) -> list[EventOut]:
+    events = [_shown(row) for row in rows]
+    gone = [(row.agent_id, row.log, row.seq) for row in rows if row.detail is None]
+    if gone:
+        tombstones = redactions_of(session, CogEvent.__tablename__, gone)
+        for event in events:
+            event.redacted = tombstones.get((event.agent_id, event.log, event.seq))
+    return events
 
 
 def _shown(row: Any) -> EventOut:

@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from service.trust.receipts import Receipt
+
 
 class EventIn(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """An event as it is sent."""
@@ -61,6 +63,16 @@ class Event(msgspec.Struct, array_like=True):
     detail_salt: bytes = b""
     leaf_hash: bytes | None = None
     seal: bytes = b""
+    # For the shadow inference that it leaves behind.
+    receipt: Receipt | None = None
+
+
+class Redacted(msgspec.Struct):
+    """That a payload was removed: by which key, when and why."""
+
+    by: str | None
+    at: str
+    reason: str
 
 
 class EventOut(msgspec.Struct, omit_defaults=False):
@@ -86,6 +98,8 @@ class EventOut(msgspec.Struct, omit_defaults=False):
     cost_usd: float | None
     latency_ms: float | None
     flags: list[str]
+    # Of an event whose detail is null.
+    redacted: Redacted | None = None
 
 
 class Rejection(msgspec.Struct):
@@ -96,9 +110,10 @@ class Rejection(msgspec.Struct):
     reason: str
 
 
-class Accepted(msgspec.Struct):
-    """The answer to a write, after its commit."""
+class Accepted(msgspec.Struct, omit_defaults=True):
+    """The answer to a write, after its commit; `receipts` where it left shadow inferences."""
 
     accepted: int
     duplicates: int
     rejected: list[Rejection]
+    receipts: list[Receipt] = []

@@ -15,7 +15,7 @@ from service.db.database import Database
 from service.db.refusals import AlreadyRecorded
 from service.errors import Unavailable
 from service.events.log import Grown, LogPositions
-from service.events.operations import Projectors, append, sort_out
+from service.events.operations import Projectors, Sorted, append, sort_out
 from service.events.parsing import BadItem, refuse
 from service.events.schemas import Accepted, Event, Rejection
 from service.events.vocabulary import Log
@@ -239,7 +239,7 @@ class Writer:
         if events:
             append(session, positions, events, self._projectors)
         for pending, batch in batches:
-            pending.result = _accepted(batch, len(batch.events), 0, [])
+            pending.result = _accepted(batch, batch.events, 0, [])
 
     def _append_new(
         self,
@@ -249,16 +249,19 @@ class Writer:
     ) -> None:
         seen: dict[Any, Event] = {}
         fresh: list[Event] = []
+        taken: list[tuple[_Pending, EventBatch, Sorted]] = []
         for pending, batch in batches:
             found = sort_out(session, batch.events, seen)
             if found.conflicts and not batch.skip:
                 pending.problem = refuse(batch.bad, found.conflicts, is_single=batch.is_single)
                 continue
-            pending.result = _accepted(batch, len(found.fresh), found.duplicates, found.conflicts)
+            taken.append((pending, batch, found))
             fresh.extend(found.fresh)
             seen.update({(e.agent_id, e.log, e.event_id): e for e in found.fresh})
         if fresh:
             append(session, positions, fresh, self._projectors)
+        for pending, batch, found in taken:
+            pending.result = _accepted(batch, found.fresh, found.duplicates, found.conflicts)
 
     def _run(self, session: Session, positions: LogPositions, pending: _Pending, job: Job) -> None:
         positions.store()
@@ -294,11 +297,12 @@ def _resolve(ready: list[_Pending]) -> None:
 
 
 def _accepted(
-    batch: EventBatch, accepted: int, duplicates: int, conflicts: list[BadItem]
+    batch: EventBatch, accepted: Sequence[Event], duplicates: int, conflicts: list[BadItem]
 ) -> Accepted:
     rejected = [
         Rejection(item.index, fault.pointer, fault.reason)
         for item in sorted(batch.bad + conflicts, key=lambda item: item.index)
         for fault in item.faults
     ]
-    return Accepted(accepted, duplicates, rejected)
+    receipts = [event.receipt for event in accepted if event.receipt is not None]
+    return Accepted(len(accepted), duplicates, rejected, receipts)

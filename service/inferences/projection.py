@@ -10,7 +10,8 @@ from service.events.vocabulary import EventType
 from service.inferences.automatic import automatic_outcomes
 from service.inferences.judging import append_derived, judge, record_resolutions
 from service.inferences.links import record_prediction_links
-from service.inferences.snapshots import SHADOWS, shadow_rows
+from service.inferences.snapshots import SHADOWS, shadow_id_of, shadow_rows
+from service.trust.receipts import receipt_of
 
 EVENT_TYPES = frozenset(
     {
@@ -32,7 +33,10 @@ def project(session: Session, positions: LogPositions, events: list[Event]) -> N
     """
     shadows = [event for event in events if leaves_shadow(event)]
     if shadows:
-        record_rows(session, positions, SHADOWS, shadow_rows(session, shadows))
+        placed = record_rows(session, positions, SHADOWS, shadow_rows(session, shadows))
+        for event, (seq, leaf_hash) in zip(shadows, placed, strict=True):
+            shadow_id = shadow_id_of(event.log, event.event_id)
+            event.receipt = receipt_of(event.log, seq, leaf_hash, shadow_id)
     made = [event for event in events if event.event == EventType.PREDICTION_MADE]
     record_prediction_links(session, positions, made)
     told = [event for event in events if event.event == EventType.INFERENCE_OUTCOME]

@@ -1,7 +1,5 @@
 """What a writer gets for a shadow inference: where it stands in its log, and its leaf."""
 
-from collections.abc import Iterable
-
 import msgspec
 
 
@@ -15,9 +13,6 @@ class Receipt(msgspec.Struct, omit_defaults=True):
     agent_id: str | None = None
 
 
-def receipts_of(placed: Iterable[tuple[str, int, bytes, str]]) -> list[Receipt]:
-    """Receipts for rows of `shadow_inferences`, given as log, position, leaf and id."""
-    return [
-        Receipt(log, seq - 1, leaf_hash.hex(), shadow_id)
-        for log, seq, leaf_hash, shadow_id in placed
-    ]
+def receipt_of(log: str, seq: int, leaf_hash: bytes, shadow_id: str) -> Receipt:
+    """The receipt for a row of `shadow_inferences`."""
+    return Receipt(log, seq - 1, leaf_hash.hex(), shadow_id)

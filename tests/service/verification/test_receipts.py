@@ -10,7 +10,7 @@ import triggers
 from service.db.database import Database
 from service.models import ShadowInference
 from service.settings import Settings
-from service.trust.receipts import receipts_of
+from service.trust.receipts import receipt_of
 from tests.service.verification.recording import faults, verified, write_rows
 
 
@@ -25,7 +25,7 @@ def receipts(database: Database, tmp_path: Path) -> Path:
                 ShadowInference.shadow_id,
             ).order_by(ShadowInference.seq)
         ).all()  # fmt: skip
-    one, two, three = receipts_of((log, seq, leaf or b"", name) for log, seq, leaf, name in rows)
+    one, two, three = (receipt_of(log, seq, leaf or b"", name) for log, seq, leaf, name in rows)
     lines = [
         {
             "log": one.log, "index": one.index, "leaf_hash": one.leaf_hash,
