@@ -7,9 +7,15 @@ import sys
 import time
 
 from bench import claims
-from bench.footprint import measure_help, measure_memory, measure_start
+from bench.footprint import (
+    measure_help,
+    measure_memory,
+    measure_memory_with_reader,
+    measure_start,
+)
 from bench.ingest import measure_arrays, measure_singles, measure_slow_disk
 from bench.table import as_markdown
+from bench.trust import measure_trust
 
 
 def main() -> None:
@@ -26,7 +32,9 @@ def main() -> None:
             measure_arrays(options.events, options.repeats),
             measure_singles(options.seconds, options.repeats),
             measure_slow_disk(options.seconds, options.repeats),
+            *measure_trust(options.events, options.repeats),
             measure_memory(),
+            measure_memory_with_reader(),
             measure_start(options.repeats),
             measure_help(options.repeats),
         ]

@@ -54,9 +54,8 @@ def typical_bodies(count: int) -> list[bytes]:
 
 def ingest_over_http(bodies: Sequence[bytes], folder: Path) -> float:
     """Seconds from the first request to the last answer."""
-    packed = b"".join(struct.pack("!I", len(body)) + body for body in bodies)
     with doxa_serve(folder) as running:
-        result = _load(["arrays", running.url, str(CONNECTIONS)], packed)
+        result = load(["arrays", running.url, str(CONNECTIONS)], packed(bodies))
     if result["failures"]:
         raise RuntimeError(f"{result['failures']} requests failed")
     return float(result["seconds"])
@@ -199,13 +198,19 @@ def _slow_fsync(folder: Path) -> Path | None:
 
 
 def _singles(url: str, path: str, seconds: float, run: str) -> float:
-    result = _load(["singles", url, str(CLIENTS), str(seconds), path, run], b"")
+    result = load(["singles", url, str(CLIENTS), str(seconds), path, run], b"")
     if result["failures"]:
         raise RuntimeError(f"{result['failures']} requests failed")
     return float(result["requests"]) / float(result["seconds"])
 
 
-def _load(arguments: list[str], given: bytes) -> dict[str, float]:
+def packed(bodies: Sequence[bytes]) -> bytes:
+    """Bodies as the load generator reads them."""
+    return b"".join(struct.pack("!I", len(body)) + body for body in bodies)
+
+
+def load(arguments: list[str], given: bytes) -> dict[str, float]:
+    """What the load generator measured, in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "bench.load", *arguments],
         cwd=ROOT,

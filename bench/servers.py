@@ -38,9 +38,20 @@ class Running:
 
     def resident_mib(self) -> float:
         """Memory it occupies now, in MiB."""
-        status = Path(f"/proc/{self.pid}/status").read_text()
-        found = re.search(r"VmRSS:\s+(\d+) kB", status)
-        return int(found[1]) / 1024 if found else float("nan")
+        return resident_mib(self.pid)
+
+
+def resident_mib(pid: int) -> float:
+    """Memory that a process occupies now, in MiB."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    found = re.search(r"VmRSS:\s+(\d+) kB", status)
+    return int(found[1]) / 1024 if found else float("nan")
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    listed = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for path in listed for child in path.read_text().split()]
 
 
 @contextmanager

@@ -163,6 +163,7 @@ class Checkpointer:
         self._thread = threading.Thread(target=self._serve, name="doxa-checkpoints", daemon=True)
         self.notes = 0
         self.failures = 0
+        self.cpu_seconds = 0.0
         self.problem: str | None = None
 
     def start(self) -> None:
@@ -225,6 +226,7 @@ class Checkpointer:
             self.note_now(sweep=rounds % SWEEP_ROUNDS == 0)
             rounds += 1
             spent = time.thread_time() - began
+            self.cpu_seconds += spent
             pause = max(self._interval, min(spent * _PAUSE_RATIO, _LONGEST_PAUSE))
 
     def _fail(self, problem: Exception) -> None:
