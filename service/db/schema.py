@@ -129,7 +129,7 @@ def check(engine: Engine) -> None:
         if installed == expected:
             _compare_triggers(connection)
             return
-    if installed is None or _is_known(installed):
+    if installed is None or knows(installed):
         raise _other_schema(installed)
     raise _newer_schema(engine)
 
@@ -141,7 +141,8 @@ def _other_schema(installed: str | None) -> ConfigurationError:
     )
 
 
-def _is_known(revision: str) -> bool:
+def knows(revision: str | None) -> bool:
+    """Whether this code can bring a database of a revision to its own."""
     scripts = ScriptDirectory.from_config(alembic_config())
     return any(script.revision == revision for script in scripts.walk_revisions())
 
