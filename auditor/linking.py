@@ -88,7 +88,7 @@ def read_record(session: Session, agent_id: str, turn_id: str) -> TurnRecord:
         ),
         abducted=any(event.event == EventType.ABDUCTION_INVOKED for event in events),
         gated=bool(gates),
-        gate_decision=str(gates[-1].detail["decision"]) if gates else None,
+        gate_decision=_decision(gates[-1]) if gates else None,
         looked=any(
             event.event == EventType.EVIDENCE_RETRIEVED and event.detail.get("tool")
             for event in events
@@ -164,6 +164,11 @@ def _contents(session: Session, agent_id: str, belief_ids: Sequence[str]) -> dic
 def _named(event: Event) -> str | None:
     name = event.detail.get("belief_id")
     return name if isinstance(name, str) else None
+
+
+def _decision(gate: Event) -> str | None:
+    decision = gate.detail.get("decision")  # gone where an operator removed the detail
+    return None if decision is None else str(decision)
 
 
 def _words(text: object) -> frozenset[str]:

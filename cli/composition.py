@@ -21,9 +21,14 @@ def compose(settings: Settings) -> FastAPI:
 
 @contextmanager
 def keeping(app: FastAPI) -> Iterator[None]:
-    """Expires contradictions and draws hand-checks by the clock while the block serves the app."""
+    """Does what is due by the clock (`service.upkeep`) while the block serves the app."""
     state = app.state.doxa
-    upkeep = Upkeep(state.database, app.state.writer, clock=state.clock)
+    upkeep = Upkeep(
+        state.database,
+        app.state.writer,
+        clock=state.clock,
+        retain_payloads=state.settings.retain_payloads,
+    )
     upkeep.start()
     try:
         yield

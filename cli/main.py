@@ -32,7 +32,10 @@ COMMANDS = {
     "demo": Entry("cli.demo.command", "demo", "Serve five simulated weeks of an agent."),
     "keys": Entry("cli.keys", "keys", "Make, list and revoke keys."),
     "verify": Entry("cli.verifying", "verify", "Recompute the record and say what does not hold."),
-    "rebuild": Entry("cli.rebuilding", "rebuild", "Fold all events anew and compare what is stored."),
+    "rebuild": Entry("cli.rebuilding", "rebuild", "Fold all events anew and compare all rows."),
+    "retention": Entry("cli.retention", "retention", "Remove payloads from an age on."),
+    "backup": Entry("cli.backing_up", "backup", "Copy the database while it is in use."),
+    "restore": Entry("cli.backing_up", "restore", "Put a copy in the place of the database."),
     "migrate": Entry("cli.migrating", "migrate", "Bring the database to this version's schema."),
 }  # fmt: skip
 

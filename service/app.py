@@ -40,6 +40,7 @@ from service.inferences.endpoints import router as inferences_router
 from service.predictions import projection as predictions_projection
 from service.predictions.endpoints import router as predictions_router
 from service.ratios.endpoints import router as ratios_router
+from service.redactions.endpoints import router as redactions_router
 from service.reports.endpoints import router as reports_router
 from service.settings import Settings
 from service.trust.checkpoints import Checkpointer
@@ -76,6 +77,7 @@ ROUTERS = (
     agents_endpoints.router,
     events_endpoints.router,
     turns_endpoints.router,
+    redactions_router,
     beliefs_router,
     contradictions_router,
     predictions_router,

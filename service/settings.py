@@ -6,11 +6,18 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from service.instants import parse_duration
+
 
 def _aware(instant: datetime) -> datetime:
     if instant.tzinfo is None:
         raise ValueError("needs an offset, for example 2020-01-01T00:00:00Z")
     return instant
+
+
+def _duration(text: str) -> str:
+    parse_duration(text)
+    return text
 
 
 class Settings(BaseSettings):
@@ -51,6 +58,10 @@ class Settings(BaseSettings):
     retention_floor: Annotated[datetime, AfterValidator(_aware)] = Field(
         datetime.fromisoformat("1970-01-01T00:00:00Z"),
         description="events and turns older than this instant are refused",
+    )
+    retain_payloads: Annotated[str, AfterValidator(_duration)] | None = Field(
+        None,
+        description="age from which payloads are removed every night, like 180d; default: never",
     )
     shutdown_seconds: float = Field(
         5.0, gt=0, description="how long SIGTERM waits for open requests"

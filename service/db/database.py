@@ -1,7 +1,8 @@
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
+from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from service.db.engines import open_engine
@@ -44,6 +45,12 @@ class Database:
             session.begin(),
         ):
             yield session
+
+    @contextmanager
+    def alone(self) -> Iterator[Engine]:
+        """The writing engine for what needs no transaction; nobody of this process writes then."""
+        with translated(), self._turnstile or nullcontext():
+            yield self.writing
 
     def _session(self) -> Session:
         return Session(self.writing, autoflush=False, info=self._info)

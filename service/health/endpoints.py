@@ -1,7 +1,6 @@
 """Is it alive, is it ready, what is it doing."""
 
 import os
-import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,11 @@ from service.agents.authentication import PrincipalDep
 from service.api.responses import as_json
 from service.api.state import state_of
 from service.db import schema
+from service.db.erasing import stored_bytes
 from service.errors import ConfigurationError, LedgerError
 from service.events.endpoints import writer_of
 from service.events.writer import Writer
+from service.health.disk import DiskCollector, disk_of
 from service.principals import Scope
 from service.trust.checkpoints import Checkpointer
 
@@ -48,8 +49,7 @@ def readyz(request: Request) -> Response:
     body: dict[str, Any] = {"status": "ready" if is_ready else "not ready", "checks": checks}
     # Events are taken all the same; GET /v1/shadow-inferences/verify says which logs and why.
     body["alarms"] = alarms
-    if state.settings.data_dir.exists():
-        body["disk_free_bytes"] = shutil.disk_usage(state.settings.data_dir).free
+    body |= disk_of(state.settings.data_dir)
     return as_json(body, 200 if is_ready else 503, None if is_ready else {"Retry-After": "1"})
 
 
@@ -84,6 +84,9 @@ class _CheckpointCollector(Collector):
             CounterMetricFamily(
                 "doxa_checkpoint_failures", "Checkpoints not written.", found.failures
             ),
+            CounterMetricFamily(
+                "doxa_checkpoint_cpu_seconds", "CPU spent on checkpoints.", found.cpu_seconds
+            ),
             GaugeMetricFamily(
                 "doxa_alarms", "Logs that are not signed any more.", len(found.alarms())
             ),
@@ -115,4 +118,8 @@ def metrics(request: Request, principal: PrincipalDep) -> Response:
     registry = CollectorRegistry()
     registry.register(_WriterCollector(writer_of(request)))
     registry.register(_CheckpointCollector(checkpointer_of(request)))
+    state = state_of(request)
+    registry.register(
+        DiskCollector(state.settings.data_dir, lambda: stored_bytes(state.database.reading))
+    )
     return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)

@@ -109,6 +109,7 @@ def read_turn(
         body: dict[str, Any] = msgspec.to_builtins(queries.turn_out(turn))
         body.update(queries.payload_of(turn))
         body["payload_removed"] = turn.payload is None
+        body["redacted"] = queries.redaction_of(session, turn)
         body["events"] = queries.events_of_turn(session, agent_id, turn_id, visible_log(principal))
     return as_json(body)
 

@@ -7,8 +7,8 @@ import msgspec
 from sqlalchemy import func, select, tuple_
 from sqlalchemy.orm import Session
 
-from service.events.queries import EventFilter, newest_events
-from service.events.schemas import EventOut
+from service.events.queries import EventFilter, newest_events, redactions_of
+from service.events.schemas import EventOut, Redacted
 from service.events.vocabulary import Log
 from service.instants import format_instant
 from service.models import Turn
@@ -49,6 +49,14 @@ def newest_turns(
 def turn_called(session: Session, agent_id: str, turn_id: str) -> Turn | None:
     """One turn with its payload."""
     return session.get(Turn, (agent_id, turn_id))
+
+
+def redaction_of(session: Session, turn: Turn) -> Redacted | None:
+    """Who removed the turn's payload, when and why; None while it stands."""
+    if turn.payload is not None:
+        return None
+    place = (turn.agent_id, turn.log, turn.seq)
+    return redactions_of(session, Turn.__tablename__, [place]).get(place)
 
 
 def events_of_turn(
