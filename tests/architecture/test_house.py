@@ -16,8 +16,8 @@ from tests.processes import ROOT, environment
 
 PACKAGES = ("auditor", "cli", "dashboards", "migrations", "scoring", "service", "triggers")
 AREAS = (
-    "agents", "events", "changes", "turns", "beliefs", "contradictions", "predictions",
-    "inferences", "audits", "hand_checks", "ratios", "reports", "verification",
+    "agents", "events", "changes", "turns", "redactions", "beliefs", "contradictions",
+    "predictions", "inferences", "audits", "hand_checks", "ratios", "reports", "verification",
 )  # fmt: skip
 AREA_FILES = {"operations.py", "queries.py", "endpoints.py", "schemas.py", "projection.py"}
 SOURCES = sorted(path for name in PACKAGES for path in (ROOT / name).rglob("*.py"))

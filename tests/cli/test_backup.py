@@ -20,7 +20,7 @@ from service.db.database import Database
 from service.errors import ConfigurationError
 from service.settings import Settings
 from tests.processes import ROOT, doxa, environment, serving
-from tests.service.factories import AGENT, a_belief, post
+from tests.service.factories import AGENT, a_belief, a_client, post
 
 SQLITE = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -242,6 +242,24 @@ def test_what_is_no_backup_of_these_keys_and_this_code_is_refused(
     assert path_of(settings).read_bytes() == before
     left = {path.name for path in path_of(settings).parent.iterdir()}
     assert not [name for name in left if "partial" in name or "restore" in name]
+
+
+@SQLITE
+def test_checkpoints_younger_than_the_backup_show_that_it_was_restored(
+    settings: Settings, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy.db"
+    for number in range(2):
+        with a_client(settings) as client:  # its end signs what it holds
+            event = {"agent_id": AGENT, "event": "x.test", "event_id": f"e{number}"}
+            client.post("/v1/events", json=event).raise_for_status()
+        if number == 0:
+            assert run("verify", settings=settings).exit_code in (0, 3)
+            assert run("backup", str(copy), settings=settings).exit_code == 0
+    assert run("restore", str(copy), "--force", settings=settings).exit_code == 0
+    verified = run("verify", settings=settings)
+    assert verified.exit_code == 1, verified.output
+    assert "restored from an older file" in verified.output.lower()
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
