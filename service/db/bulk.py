@@ -15,14 +15,19 @@ from service.db.refusals import AlreadyRecorded, is_duplicate
 MAX_PARAMETERS = 32_000
 # Beyond a few hundred rows a longer statement gains nothing and costs parse time.
 MAX_ROWS = 400
+# SQLite keeps a journal for a statement of many rows that may be undone alone. Nothing here is: who
+# meets a taken key rolls back to before the first row.
+_INSERT = {"sqlite": "INSERT OR FAIL INTO", "postgresql": "INSERT INTO"}
 _PLACEHOLDERS = {"qmark": "?", "format": "%s", "pyformat": "%s"}
 
 
 @lru_cache(maxsize=512)
-def _statement(table: Table, rows: int, placeholder: str, keys: tuple[str, ...]) -> str:
+def _statement(
+    table: Table, rows: int, placeholder: str, insert: str, keys: tuple[str, ...]
+) -> str:
     columns = [column.name for column in table.columns]
     group = f"({', '.join([placeholder] * len(columns))})"
-    text = f"INSERT INTO {table.name} ({', '.join(columns)}) VALUES {', '.join([group] * rows)}"  # noqa: S608
+    text = f"{insert} {table.name} ({', '.join(columns)}) VALUES {', '.join([group] * rows)}"  # noqa: S608
     if not keys:
         return text
     updates = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in keys)
@@ -83,8 +88,11 @@ def _execute(
 ) -> None:
     connection = session.connection()
     placeholder = _PLACEHOLDERS[connection.dialect.paramstyle]
+    insert = _INSERT[connection.dialect.name]
     size = min(MAX_ROWS, MAX_PARAMETERS // len(table.columns))
     for start in range(0, len(rows), size):
         chunk = rows[start : start + size]
         parameters = tuple(chain.from_iterable(chunk))
-        connection.exec_driver_sql(_statement(table, len(chunk), placeholder, keys), parameters)
+        connection.exec_driver_sql(
+            _statement(table, len(chunk), placeholder, insert, keys), parameters
+        )

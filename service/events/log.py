@@ -123,16 +123,24 @@ class LogPositions:
             self._write([(pair, head)])
         return True
 
-    def take(self, agent_id: str, log: Log | str, leaf_hash: bytes | None = None) -> int:
-        """The next position of a log that was locked, dense from 1; its leaf may be given later."""
+    def take(self, agent_id: str, log: Log | str, leaf_hash: bytes) -> int:
+        """The next position of a log that was locked, dense from 1."""
         head = self._heads[agent_id, str(log)]
         head.leaves.append(leaf_hash)
         return head.size + len(head.leaves)
 
-    def give_leaf(self, agent_id: str, log: str, position: int, leaf_hash: bytes) -> None:
-        """The leaf of a position that was taken without one."""
+    def reserve(self, agent_id: str, log: str, count: int) -> int:
+        """Takes so many positions, whose leaves are given later; the first of them."""
         head = self._heads[agent_id, log]
-        head.leaves[position - head.size - 1] = leaf_hash
+        first = head.size + len(head.leaves) + 1
+        head.leaves.extend([None] * count)
+        return first
+
+    def give_leaves(self, agent_id: str, log: str, first: int, leaves: list[bytes]) -> None:
+        """The leaves of positions that were reserved, from the first on."""
+        head = self._heads[agent_id, log]
+        start = first - head.size - 1
+        head.leaves[start : start + len(leaves)] = leaves
 
     def restart(self) -> None:
         """Forgets the positions taken since the last `store`: their rows were rolled back."""

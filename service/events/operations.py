@@ -30,9 +30,9 @@ def append(
     session: Session, positions: LogPositions, events: Sequence[Event], projectors: Projectors
 ) -> None:
     """Inserts events whose logs are locked; raises AlreadyRecorded when an id is taken."""
+    reserved = _reserve(positions, events)
     wanted: dict[Projector, list[Event]] = {}
     for event in events:
-        event.seq = positions.take(event.agent_id, event.log)
         if event.noted:  # by a first try, which was rolled back
             event.noted, event.leaf_hash = [], None
         for projector in projectors.get(event.event, ()):
@@ -45,7 +45,8 @@ def append(
     for event in events:
         if event.noted:
             commit_anew(event, sealer)
-        positions.give_leaf(event.agent_id, event.log, event.seq, event.leaf_hash or b"")
+    for (agent_id, log), (first, mine) in reserved.items():
+        positions.give_leaves(agent_id, log, first, [event.leaf_hash or b"" for event in mine])
     rows = [
         (
             e.agent_id, e.log, e.seq, e.event_id, e.ts, e.received_at, e.session_id, e.turn_id,
@@ -56,6 +57,22 @@ def append(
         for e in events
     ]  # fmt: skip
     insert_rows(session, _EVENTS, rows)
+
+
+def _reserve(
+    positions: LogPositions, events: Sequence[Event]
+) -> dict[tuple[str, str], tuple[int, list[Event]]]:
+    """Gives events their positions: by log the first one and the events from there on."""
+    by_log: dict[tuple[str, str], list[Event]] = {}
+    for event in events:
+        by_log.setdefault((event.agent_id, event.log), []).append(event)
+    reserved = {}
+    for (agent_id, log), mine in by_log.items():
+        first = positions.reserve(agent_id, log, len(mine))
+        for seq, event in enumerate(mine, first):
+            event.seq = seq
+        reserved[agent_id, log] = (first, mine)
+    return reserved
 
 
 def _in_order(projectors: Projectors) -> Iterable[Projector]:

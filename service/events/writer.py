@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from service.agents.operations import ensure_agents
 from service.db.database import Database
-from service.db.refusals import AlreadyRecorded
+from service.db.refusals import AlreadyRecorded, translated
 from service.errors import Unavailable
 from service.events.log import Grown, LogPositions
 from service.events.operations import Projectors, Sorted, append, sort_out
@@ -266,10 +266,12 @@ class Writer:
     def _run(self, session: Session, positions: LogPositions, pending: _Pending, job: Job) -> None:
         positions.store()
         try:
-            with session.begin_nested():
+            with translated(), session.begin_nested():
                 pending.result = job.run(session, positions)
                 positions.store()
         except Unavailable:
+            # The database gave up on the whole transaction, and what stood in it is gone: whoever
+            # else was in this commit must not be told that it is stored.
             raise
         except Exception as problem:  # noqa: BLE001 - only this job fails; its caller is told
             positions.restart()

@@ -1,4 +1,4 @@
--- belief_versions is write-once. FAIL, not ABORT, in UPDATE and DELETE: that would undo the note.
+-- belief_versions is write-once. FAIL, not ABORT: that would undo the note, and keep a journal for it with every INSERT.
 
 -- REPLACE removes the row in its way without firing a DELETE trigger. A colliding retry looks the same
 -- from in here, so nothing is noted. -1 stands for a rowid that was not given; none may be.
@@ -8,7 +8,7 @@ WHEN EXISTS (
   )
   OR NEW.rowid <> -1
 BEGIN
-  SELECT RAISE(ABORT, 'already recorded: belief_versions');
+  SELECT RAISE(FAIL, 'already recorded: belief_versions');
 END;
 
 CREATE TRIGGER belief_versions_refuse_update BEFORE UPDATE ON belief_versions

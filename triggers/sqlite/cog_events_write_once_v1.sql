@@ -1,4 +1,4 @@
--- cog_events is write-once. FAIL, not ABORT, in UPDATE and DELETE: that would undo the note.
+-- cog_events is write-once. FAIL, not ABORT: that would undo the note, and keep a journal for it with every INSERT.
 -- The one exception: payload and salt go, and nothing else changes, once a tombstone names the row.
 
 -- REPLACE removes the row in its way without firing a DELETE trigger. A colliding retry looks the same
@@ -12,7 +12,7 @@ WHEN EXISTS (
   )
   OR NEW.rowid <> -1
 BEGIN
-  SELECT RAISE(ABORT, 'already recorded: cog_events');
+  SELECT RAISE(FAIL, 'already recorded: cog_events');
 END;
 
 CREATE TRIGGER cog_events_refuse_update BEFORE UPDATE ON cog_events

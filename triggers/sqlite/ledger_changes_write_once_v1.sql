@@ -4,7 +4,7 @@
 CREATE TRIGGER ledger_changes_refuse_replace BEFORE INSERT ON ledger_changes
 WHEN NEW.change_id <> -1
 BEGIN
-  SELECT RAISE(ABORT, 'write-once: ledger_changes numbers its rows itself');
+  SELECT RAISE(FAIL, 'write-once: ledger_changes numbers its rows itself');
 END;
 
 CREATE TRIGGER ledger_changes_refuse_update BEFORE UPDATE ON ledger_changes

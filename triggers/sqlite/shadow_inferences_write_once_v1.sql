@@ -1,4 +1,4 @@
--- shadow_inferences is write-once. FAIL, not ABORT, in UPDATE and DELETE: that would undo the note.
+-- shadow_inferences is write-once. FAIL, not ABORT: that would undo the note, and keep a journal for it with every INSERT.
 
 -- REPLACE removes the row in its way without firing a DELETE trigger. A colliding retry looks the same
 -- from in here, so nothing is noted. -1 stands for a rowid that was not given; none may be.
@@ -11,7 +11,7 @@ WHEN EXISTS (
   )
   OR NEW.rowid <> -1
 BEGIN
-  SELECT RAISE(ABORT, 'already recorded: shadow_inferences');
+  SELECT RAISE(FAIL, 'already recorded: shadow_inferences');
 END;
 
 CREATE TRIGGER shadow_inferences_refuse_update BEFORE UPDATE ON shadow_inferences
