@@ -10,7 +10,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 
-from service.errors import ConfigurationError
+from service.errors import ConfigurationError, Unavailable
 
 BUSY_TIMEOUT_MS = 30_000
 _READING_PRAGMAS = (f"busy_timeout = {BUSY_TIMEOUT_MS}", "foreign_keys = ON")
@@ -62,6 +62,13 @@ def _sqlite_engine(url: URL, *, read_only: bool) -> Engine:
     @event.listens_for(engine, "begin")
     def _begin(connection: Any) -> None:
         connection.exec_driver_sql(begin)
+
+    @event.listens_for(engine, "commit")
+    def _commit(connection: Any) -> None:
+        # After EIO, a full disk or an interrupt SQLite may have undone the transaction by itself,
+        # and the driver's commit then does nothing and says nothing.
+        if not connection.connection.driver_connection.in_transaction:
+            raise Unavailable("The database undid the transaction. Send it again.")
 
     return engine
 

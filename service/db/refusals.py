@@ -52,7 +52,7 @@ def translated() -> Iterator[None]:
     try:
         yield
     except DBAPIError as problem:
-        origin = problem.orig
+        origin = _first_cause(problem).orig
         if problem.connection_invalidated or _may_pass(origin):
             reason = str(origin).strip().splitlines()[0] if str(origin).strip() else "no answer"
             raise Unavailable(
@@ -64,6 +64,17 @@ def translated() -> Iterator[None]:
                 "folder with DOXA_DATA_DIR."
             ) from problem
         raise
+
+
+def _first_cause(problem: DBAPIError) -> DBAPIError:
+    """What the database refused first.
+
+    Where it undid the transaction by itself, going back to a savepoint fails as well, and that
+    failure would hide why.
+    """
+    while isinstance(problem.__context__, DBAPIError):
+        problem = problem.__context__
+    return problem
 
 
 # What the guard of a write-once table says on SQLite before the unique key itself can.
