@@ -3,10 +3,8 @@
 import itertools
 import json
 import random
-import subprocess
 import threading
 import time
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +13,9 @@ import pytest
 from sqlalchemy import select
 
 from service.db.database import Database
-from service.models import Belief, CogEvent, LogHead, ShadowInference
-from tests.processes import ROOT, doxa, environment, serving
+from service.models import CogEvent
+from tests.acknowledged import check_record, check_verified
+from tests.processes import serving
 
 CLIENTS = 16
 
@@ -72,22 +71,6 @@ class Load:
         }
 
 
-def check_record(database_url: str, acknowledged: set[str]) -> None:
-    """Every acknowledged event once, positions dense, projections beside their events."""
-    database = Database(database_url)
-    with database.read() as session:
-        ids = Counter(session.scalars(select(CogEvent.event_id)))
-        events = session.scalars(select(CogEvent.seq)).all()
-        shadows = session.scalars(select(ShadowInference.seq)).all()
-        beliefs = session.scalars(select(Belief.belief_id)).all()
-        size = session.scalar(select(LogHead.size))
-    database.close()
-    assert acknowledged <= set(ids)
-    assert set(ids.values()) == {1}
-    assert sorted([*events, *shadows]) == list(range(1, (size or 0) + 1))
-    assert len(events) == len(shadows) == len(beliefs)
-
-
 @pytest.mark.parametrize(
     "kills", [20, pytest.param(100, marks=[pytest.mark.long, pytest.mark.timeout(1800)])]
 )
@@ -116,16 +99,7 @@ def test_kill_9_under_load_loses_and_doubles_nothing(
     assert hits == kills, "each kill must break a request that was under way"
     assert load.refused == []
     check_record(database_url, load.acknowledged)
-    verified = subprocess.run(
-        doxa("verify", "--projections", "--checkpoints", str(elsewhere)),
-        cwd=ROOT,
-        env=environment(database_url=database_url, data_dir=str(tmp_path)),
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert verified.returncode == 0, verified.stdout + verified.stderr
+    check_verified(database_url, tmp_path, elsewhere)
 
 
 def test_sigterm_commits_what_was_accepted_and_ends_streams(
