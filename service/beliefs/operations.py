@@ -146,4 +146,6 @@ def refused_event(move: Move, breach: Breach, now: int) -> Event:
 
 def _recorded(event: Event) -> RecordedOut:
     flags = list(dict.fromkeys([*event.flags, *event.noted]))
-    return RecordedOut(event.event_id, event.event, event.belief_id, event.log, event.seq, flags)
+    return RecordedOut(
+        event.event_id, event.event, event.belief_id, event.log, event.seq, flags, event.receipt
+    )

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from service.events.schemas import EventOut
+from service.trust.receipts import Receipt
 
 # Ids and objects with an `id`; what else an object says is kept.
 Evidence = list[str | dict[str, Any]]
@@ -129,7 +130,7 @@ class BeliefHistoryOut(msgspec.Struct):
 
 
 class RecordedOut(msgspec.Struct):
-    """An event that a call of the ledger appended."""
+    """An event that a call of the ledger appended, with a receipt for its shadow inference."""
 
     event_id: str
     event: str
@@ -137,6 +138,7 @@ class RecordedOut(msgspec.Struct):
     log: str
     seq: int
     flags: list[str]
+    receipt: Receipt | None
 
 
 class LedgerOut(msgspec.Struct):

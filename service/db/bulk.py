@@ -27,7 +27,7 @@ def _statement(
 ) -> str:
     columns = [column.name for column in table.columns]
     group = f"({', '.join([placeholder] * len(columns))})"
-    text = f"{insert} {table.name} ({', '.join(columns)}) VALUES {', '.join([group] * rows)}"  # noqa: S608
+    text = f"{insert} {table.name} ({', '.join(columns)}) VALUES {', '.join([group] * rows)}"
     if not keys:
         return text
     updates = ", ".join(f"{name} = excluded.{name}" for name in columns if name not in keys)

@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from service.beliefs import weakening
-from service.models import Belief
+from service.models import Belief, ShadowInference
 from tests.service.beliefs.conftest import LedgerClient
 from tests.service.factories import AGENT, a_belief, a_key, an_event, post, row_of
 
@@ -42,6 +42,20 @@ def test_a_belief_is_written_as_the_event_that_would_have_been_reported(
     }
     shadows = ledger.http.get("/v1/shadow-inferences", params={"agent": AGENT}).json()["items"]
     assert [one["belief_id"] for one in shadows] == ["b1"]
+
+
+def test_an_inferred_belief_is_answered_with_the_receipt_of_its_shadow(
+    ledger: LedgerClient,
+) -> None:
+    (recorded,) = ledger.write("b1", label="infer", confidence=0.9)["events"]
+    receipt = recorded["receipt"]
+    shadow = row_of(ledger.database, ShadowInference, AGENT, receipt["shadow_id"])
+    assert (receipt["index"], receipt["leaf_hash"]) == (
+        shadow["seq"] - 1,
+        shadow["leaf_hash"].hex(),
+    )
+    (known,) = ledger.write("b2", label="know")["events"]
+    assert known["receipt"] is None
 
 
 def test_a_label_that_contradicts_its_confidence_is_taken_and_flagged(ledger: LedgerClient) -> None:
