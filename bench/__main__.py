@@ -29,7 +29,7 @@ def main() -> None:
     if options.only != "claims":
         began = time.perf_counter()
         found = [
-            measure_arrays(options.events, options.repeats),
+            *measure_arrays(options.events, options.repeats),
             measure_singles(options.seconds, options.repeats),
             measure_slow_disk(options.seconds, options.repeats),
             *measure_trust(options.events, options.repeats),
