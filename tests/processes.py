@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,14 +59,27 @@ def serving(*arguments: str, **settings: str) -> Iterator[Service]:
         stderr=subprocess.STDOUT,
         text=True,
     )
+    reader = None
     try:
-        yield Service(process, _url(process))
+        url = _url(process)
+        # A child that logs much would wait for somebody to read it.
+        reader = threading.Thread(target=_drain, args=(process,), daemon=True)
+        reader.start()
+        yield Service(process, url)
     finally:
         if process.poll() is None:
             process.kill()
         process.wait(30)
+        if reader is not None:
+            reader.join(30)
         if process.stdout is not None:
             process.stdout.close()
+
+
+def _drain(process: subprocess.Popen[str]) -> None:
+    assert process.stdout is not None
+    for _ in process.stdout:
+        pass
 
 
 def _url(process: subprocess.Popen[str]) -> str:

@@ -14,7 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from service.api import problems
 from service.api.bodies import BodyKind, body_kind, read_body
-from service.errors import Fault, LedgerError, Malformed, UnsupportedMedia
+from service.errors import ConfigurationError, Fault, LedgerError, Malformed, UnsupportedMedia
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -77,5 +77,7 @@ async def _answer(endpoint: Endpoint, request: Request) -> Response:
         return await endpoint(request)
     except LedgerError as refusal:
         return problems.of_error(refusal)
+    except ConfigurationError as broken:
+        return problems.of_broken_store(request, broken)
     except Exception as surprise:  # noqa: BLE001 - the edge: a caller is owed an answer
         return problems.of_surprise(request, surprise)

@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from service.errors import Fault, LedgerError, Malformed
+from service.errors import ConfigurationError, Fault, LedgerError, Malformed, Unavailable
 from service.json_text import REPLACEMENT, escape
 
 MEDIA_TYPE = "application/problem+json"
@@ -114,17 +114,25 @@ def of_surprise(_request: Request, error: Exception) -> Response:
     return problem(500, LedgerError.title, "It was logged. The request may be sent again.")
 
 
+def of_broken_store(_request: Request, error: Exception) -> Response:
+    """The problem of a database file that cannot be read: SQLite says so of a failing disk, too."""
+    _log.error("the database cannot be read: %s", error)
+    return of_error(Unavailable(str(error)))
+
+
 def install(app: FastAPI) -> None:
     """Registers the handlers."""
     app.add_exception_handler(LedgerError, _of_ledger_error)
     app.add_exception_handler(HTTPException, _of_http_exception)
     app.add_exception_handler(RequestValidationError, _of_validation)
+    app.add_exception_handler(ConfigurationError, of_broken_store)
     app.add_exception_handler(Exception, of_surprise)
 
 
 RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"description": text, "content": {MEDIA_TYPE: {"schema": {"type": "object"}}}}
     for status, text in {
+        400: "The body could not be read at all",
         401: "A valid key is needed",
         403: "The key does not allow that",
         404: "There is no such thing",

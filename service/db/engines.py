@@ -27,6 +27,13 @@ _WRITING_PRAGMAS = (
 )
 
 
+def _refuse_empty_commit(connection: Any) -> None:
+    # After EIO, a full disk or an interrupt SQLite may have undone the transaction by itself, and
+    # the driver's commit then does nothing and says nothing.
+    if not connection.connection.driver_connection.in_transaction:
+        raise Unavailable("The database undid the transaction. Send it again.")
+
+
 def _sqlite_engine(url: URL, *, read_only: bool) -> Engine:
     if not url.database or url.database == ":memory:":
         raise ConfigurationError("DOXA_DATABASE_URL names no file: write sqlite:///path/to/doxa.db")
@@ -63,13 +70,7 @@ def _sqlite_engine(url: URL, *, read_only: bool) -> Engine:
     def _begin(connection: Any) -> None:
         connection.exec_driver_sql(begin)
 
-    @event.listens_for(engine, "commit")
-    def _commit(connection: Any) -> None:
-        # After EIO, a full disk or an interrupt SQLite may have undone the transaction by itself,
-        # and the driver's commit then does nothing and says nothing.
-        if not connection.connection.driver_connection.in_transaction:
-            raise Unavailable("The database undid the transaction. Send it again.")
-
+    event.listen(engine, "commit", _refuse_empty_commit)
     return engine
 
 

@@ -10,9 +10,10 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from service.agents.authentication import PrincipalDep
+from service.api.problems import RESPONSES
 from service.api.responses import as_json
 from service.api.state import state_of
 from service.db import schema
@@ -33,7 +34,9 @@ async def healthz() -> Response:
     return as_json({"status": "ok"})
 
 
-@router.get("/readyz", response_model=None)
+@router.get(
+    "/readyz", response_model=None, responses={503: {"description": "Not ready; `checks` says why"}}
+)
 def readyz(request: Request) -> Response:
     """Whether events can be taken: the writer lives, the schema fits, the disk can be written."""
     state = state_of(request)
@@ -111,7 +114,11 @@ class _WriterCollector(Collector):
         ]
 
 
-@router.get("/metrics", response_model=None)
+@router.get(
+    "/metrics",
+    response_class=PlainTextResponse,
+    responses={status: RESPONSES[status] for status in (401, 403, 422, 503)},
+)
 def metrics(request: Request, principal: PrincipalDep) -> Response:
     """Counts for Prometheus."""
     principal.require(Scope.READ, Scope.AUDIT, Scope.OPERATE)
