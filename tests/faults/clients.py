@@ -3,7 +3,7 @@
 import itertools
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -11,7 +11,15 @@ import httpx
 
 CLIENTS = 8
 BATCH = 3
-GIVE_UP_SECONDS = 60
+GIVE_UP_SECONDS = 30
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Until something holds; never is a failure."""
+    deadline = time.monotonic() + GIVE_UP_SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, "it never came to hold"
+        time.sleep(0.02)
 
 
 class Resending:

@@ -17,8 +17,8 @@ _FAULTS = {
     "the disk is full": Fault("w", errno.ENOSPC),
     "each seventh write fails": Fault("w", every=7),
     "each third sync fails": Fault("s", every=3),
-    "each fifth read fails": Fault("r", every=5),
-    "each eleventh call of any kind fails": Fault("wsr", every=11),
+    # SQLite calls a file whose reading fails malformed, though the disk may be well again soon.
+    "each fifth read, write or sync fails": Fault("rws", every=5),
 }
 
 
