@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # The same server settings as `doxa serve`, around an endpoint that does nothing.
 NOTHING = """
 from fastapi import FastAPI
-from cli.server import bind, DoxaServer, make_server
+from cli.server import bind, make_server, tune_interpreter
 from service.settings import Settings
 
 app = FastAPI()
@@ -25,6 +25,7 @@ async def nothing():
 
 listener = bind("127.0.0.1", 0)
 print(f"Doxa serves http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+tune_interpreter()
 make_server(app, Settings()).run([listener])
 """
 

@@ -32,7 +32,7 @@ def connect() -> Iterator[httpx.Client]:
             yield client
         return
     from cli.composition import compose
-    from cli.server import prepare_database, serving_in_background
+    from cli.server import prepare_database, serving_in_background, tune_interpreter
     from service.errors import ConfigurationError, LedgerError
 
     try:
@@ -42,6 +42,7 @@ def connect() -> Iterator[httpx.Client]:
         fail(str(problem), EXIT_UNREACHABLE)
     if sys.stderr.isatty():
         typer.echo(f"No service at {local}: working on {settings.data_dir} directly.", err=True)
+    tune_interpreter()
     with serving_in_background(app, settings) as base_url, _client(base_url) as client:
         yield client
 

@@ -48,11 +48,15 @@ class DoxaServer(uvicorn.Server):
             app.state.doxa.stopping.requested = True
 
 
-def make_server(app: FastAPI, settings: Settings) -> DoxaServer:
-    """A server for the app; sockets are bound by `bind`, so that a taken port is explained."""
+def tune_interpreter() -> None:
+    """Sets this process up for serving, for good: what exists now is never collected."""
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.set_threshold(*COLLECTOR_THRESHOLDS)
     gc.freeze()
+
+
+def make_server(app: FastAPI, settings: Settings) -> DoxaServer:
+    """A server for the app; sockets are bound by `bind`, so that a taken port is explained."""
     return DoxaServer(
         uvicorn.Config(
             app,

@@ -10,7 +10,7 @@ from sqlalchemy import make_url
 
 from cli.composition import auditing, compose, keeping
 from cli.options import EXIT_USAGE, DatabaseUrl, DataDir, fail, settings_from
-from cli.server import bind, make_server, prepare_database
+from cli.server import bind, make_server, prepare_database, tune_interpreter
 from service.agents.authentication import is_loopback
 from service.agents.queries import active_keys
 from service.db import schema
@@ -47,6 +47,7 @@ def serve(
         app = compose(settings)
     except (ConfigurationError, LedgerError) as problem:
         fail(str(problem), EXIT_USAGE)
+    tune_interpreter()
     server = make_server(app, settings)
     with nullcontext() if no_auditor else auditing(settings), keeping(app):
         _greet(settings, listener.getsockname()[1], has_keys=has_keys)

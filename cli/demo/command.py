@@ -22,7 +22,7 @@ from auditor.run import Auditor, RunBusyError
 from cli.composition import compose
 from cli.demo.simulation import Simulation, simulate
 from cli.options import EXIT_BUSY, EXIT_PROBLEM, EXIT_USAGE, DataDir, fail, settings_from
-from cli.server import bind, prepare_database, serving_in_background
+from cli.server import bind, prepare_database, serving_in_background, tune_interpreter
 from service.agents.queries import agent_called, zone_of
 from service.app import system_clock
 from service.db.opening import open_database
@@ -68,6 +68,7 @@ def demo(
         app = compose(settings)
     except (ConfigurationError, LedgerError) as problem:
         fail(str(problem), EXIT_USAGE)
+    tune_interpreter()
     with _interrupted_by_sigterm(), serving_in_background(app, settings, listener) as url:
         try:
             _load(url, simulation, settings)
