@@ -17,6 +17,7 @@ from service.api.ingest_path import Doxa
 from service.db import schema
 from service.db.opening import open_database
 from service.errors import ConfigurationError
+from service.events.log import adopt_logs
 from service.settings import Settings
 
 START_SECONDS = 30.0
@@ -93,7 +94,9 @@ def prepare_database(settings: Settings) -> None:
     """Creates and migrates the database; ConfigurationError says what stands in the way."""
     database = open_database(settings)
     try:
-        schema.migrate(database.writing)
+        schema.migrate(
+            database.writing, adopt=lambda connection: adopt_logs(connection, database.sealer)
+        )
     finally:
         database.close()
 

@@ -254,8 +254,6 @@ def _remarks(verdict: Verdict, means: Means, *, is_outside: bool) -> list[str]:
             said.append(f"The last {behind} rows of {place} have no checkpoint yet.")
     if verdict.torn_notes:
         said.append(f"{verdict.torn_notes} checkpoints were not written to their end.")
-    for agent_id, log in verdict.not_adopted:
-        said.append(f"The rows of log {log} of agent {agent_id!r} have no leaves yet.")
     return said
 
 

@@ -99,7 +99,8 @@ class AfterCommit:
     def __call__(self, grown: Sequence[Grown]) -> None:
         """Hears which logs have grown."""
         for one in (*grown, *self._publish()):
-            self._checkpointer.offer(one.agent_id, one.log, one.size, began=one.began)
+            fault = "its head was not as Doxa had left it" if one.is_remade else None
+            self._checkpointer.offer(one.agent_id, one.log, one.size, began=one.began, fault=fault)
 
 
 @dataclass(frozen=True, slots=True)

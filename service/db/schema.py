@@ -18,6 +18,9 @@ from service.errors import ConfigurationError
 # Any constant: held while migrating, so that two starting processes do not race.
 _MIGRATION_LOCK = 0x0D0CA
 
+# The revision whose rows bear neither leaves nor seals.
+BEFORE_LEAVES = "0001"
+
 
 def _lock_postgresql(connection: Connection) -> None:
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
@@ -58,8 +61,12 @@ def _revision(connection: Connection) -> str | None:
     return MigrationContext.configure(connection).get_current_revision()
 
 
-def migrate(engine: Engine, target: str = "head") -> None:
+def migrate(
+    engine: Engine, target: str = "head", adopt: Callable[[Connection], None] | None = None
+) -> None:
     """Brings the schema to a revision in one transaction: killed half-way, nothing changed.
+
+    `adopt` commits to the rows of a database that knew no leaves yet, in the same transaction.
 
     What the database must refuse is compared in the same transaction: a revision that lost a
     trigger, as SQLite does when it rebuilds a table, leaves nothing behind.
@@ -67,8 +74,11 @@ def migrate(engine: Engine, target: str = "head") -> None:
     try:
         with translated(), engine.begin() as connection:
             _LOCKS[connection.dialect.name](connection)
-            if _revision(connection) != expected_revision():
+            before = _revision(connection)
+            if before != expected_revision():
                 _upgrade(connection, target)
+            if before == BEFORE_LEAVES and adopt is not None:
+                adopt(connection)
             if _revision(connection) == expected_revision():
                 _compare_triggers(connection)
     except CommandError as problem:

@@ -5,10 +5,9 @@ import os
 from collections.abc import Iterable
 
 from service.events.schemas import Event
-from service.trust.leaves import LeafEncoder
+from service.trust.leaves import SALT_BYTES, LeafEncoder
 from service.trust.seals import Sealer
 
-SALT_BYTES = 16
 # The columns of `cog_events` but for position, leaf and seal; a test holds the model to it. Spelt
 # out because the process that reads batches does not load the models.
 TOLD = (

@@ -6,7 +6,7 @@ With each position goes a leaf: a log's Merkle tree commits to all its rows, in 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sqlalchemy import Table, bindparam, select, update
+from sqlalchemy import Connection, Table, bindparam, select, update
 from sqlalchemy.orm import Session
 
 from service.db.database import SEALER
@@ -46,6 +46,7 @@ class _Head:
     packed: bytes
     unsealed_until: int
     began: int
+    is_remade: bool = False
     leaves: list[bytes | None] = field(default_factory=list)
 
 
@@ -58,6 +59,8 @@ class Grown:
     began: int
     size: int
     frontier: bytes
+    # Its head was not as Doxa had left it, and was made again from the rows.
+    is_remade: bool = False
 
 
 class LogPositions:
@@ -102,26 +105,31 @@ class LogPositions:
         if row is None:
             return False
         size, packed, unsealed_until, seal = row
-        if packed is None:
-            # Written before Doxa hashed rows: all there is enters the tree, nothing of it sealed.
+        unsealed_until = unsealed_until or 0
+        is_ours = packed is not None and seal == self.sealer.seal_head(
+            agent_id, log, size, packed, unsealed_until
+        )
+        found = _frontier(size, packed) if is_ours else None
+        frontier = found or Frontier()
+        if found is None:
+            # Never taken for a log of before there were leaves: the migration adopted those.
             frontier = adopting.frontier_of(self._session, agent_id, log)
-            head = _Head(frontier.size, frontier.packed(), frontier.size, frontier.size)
-        else:
-            unsealed_until = unsealed_until or 0
-            expected = self.sealer.seal_head(agent_id, log, size, packed, unsealed_until)
-            is_ours = seal == expected
-            found = _frontier(size, packed) if is_ours else None
-            frontier = found or Frontier()
-            if found is None:
-                frontier = adopting.frontier_of(self._session, agent_id, log)
-                unsealed_until = 0
-            elif carefully:
-                adopting.step_over(self._session, agent_id, log, frontier)
-            head = _Head(frontier.size, frontier.packed(), unsealed_until, frontier.size)
+            unsealed_until = 0
+        elif carefully:
+            adopting.step_over(self._session, agent_id, log, frontier)
+        head = _Head(
+            frontier.size, frontier.packed(), unsealed_until, frontier.size, is_remade=found is None
+        )
         self._heads[pair] = head
         if (head.size, head.packed) != (size, packed):
             self._write([(pair, head)])
         return True
+
+    def adopt(self, agent_id: str, log: str) -> None:
+        """Writes a head over all rows of a log, none of which bears a seal."""
+        frontier = adopting.frontier_of(self._session, agent_id, log)
+        size = frontier.size
+        self._write([((agent_id, log), _Head(size, frontier.packed(), size, size))])
 
     def take(self, agent_id: str, log: Log | str, leaf_hash: bytes) -> int:
         """The next position of a log that was locked, dense from 1."""
@@ -176,7 +184,9 @@ class LogPositions:
         ]  # fmt: skip
         self._session.connection().execute(_GROW, rows)
         for (agent, log), head in heads:
-            self._grown[agent, log] = Grown(agent, log, head.began, head.size, head.packed)
+            self._grown[agent, log] = Grown(
+                agent, log, head.began, head.size, head.packed, head.is_remade
+            )
 
 
 def _all_given(leaves: list[bytes | None]) -> list[bytes]:
@@ -191,3 +201,16 @@ def _frontier(size: int, packed: bytes) -> Frontier | None:
         return Frontier(size, packed)
     except ValueError:
         return None
+
+
+def adopt_logs(connection: Connection, sealer: Sealer | None) -> None:
+    """Takes the rows of before there were leaves into their trees: all of them, without a seal.
+
+    Only for the transaction that brings a database of that time to this schema.
+    """
+    with Session(connection, info={SEALER: sealer}) as session:
+        positions = LogPositions(session)
+        heads = session.execute(select(_HEADS.c.agent_id, _HEADS.c.log)).all()
+        for agent_id, log in heads:
+            positions.adopt(agent_id, log)
+        session.flush()

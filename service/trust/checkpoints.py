@@ -158,6 +158,7 @@ class Checkpointer:
         self._grown: set[Pair] = set()
         # What was offered before its log was opened by the thread.
         self._offered: dict[Pair, list[range]] = {}
+        self._faults: dict[Pair, str] = {}
         self._gate, self._round = threading.Lock(), threading.Lock()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="doxa-checkpoints", daemon=True)
@@ -171,17 +172,25 @@ class Checkpointer:
         self._thread.start()
 
     def offer(
-        self, agent_id: str, log: str, size: int, root: bytes = b"", *, began: int | None = None
+        self,
+        agent_id: str,
+        log: str,
+        size: int,
+        *,
+        began: int | None = None,
+        fault: str | None = None,
     ) -> None:
         """A commit has left a log at this size; `began` is its size before the commit's own rows.
 
         Rows between are known to be sealed and are not read again. The root is taken from the
-        sealed head when the note is written, by when the log may have grown further.
+        sealed head when the note is written, by when the log may have grown further. `fault` is
+        what the commit found wrong: the log is not signed any more.
         """
-        del root
         own = range(size if began is None else began, size)
         with self._gate:
             self._grown.add((agent_id, log))
+            if fault is not None:
+                self._faults[agent_id, log] = fault
             offered = self._offered.setdefault((agent_id, log), [])
             if offered and offered[-1].stop == own.start:
                 offered[-1] = range(offered[-1].start, own.stop)
@@ -262,6 +271,8 @@ class Checkpointer:
         log = self._log(pair)
         with self._gate:
             own = self._offered.pop(pair, [])
+            fault = self._faults.pop(pair, None)
+        log.alarm = log.alarm or fault
         log.own = _joined([*log.own, *own])
         log.floor = max([log.floor, *(part.stop for part in log.own)])
         if log.alarm is not None:

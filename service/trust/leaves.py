@@ -16,12 +16,13 @@ import msgspec
 
 # Given when a row is placed, or computed from the others.
 UNHASHED = frozenset({"seq", "leaf_hash", "seal"})
+SALT_BYTES = 16
 _LEAF = b"\x00"
 _encode = msgspec.json.Encoder().encode
 
 
 def payload_hash(salt: bytes, payload: str) -> bytes:
-    """SHA-256 of salt and payload: without its salt a short secret cannot be guessed from it."""
+    """SHA-256 of a salt of 16 bytes and the payload: without it no short secret can be guessed."""
     return sha256(salt + payload.encode()).digest()
 
 
@@ -55,7 +56,9 @@ class LeafEncoder:
         hashes: dict[str, str] = {"table": self._table}
         for name, payload, salt in self._payloads:
             if row[payload] is not None:
-                hashes[name] = payload_hash(row[salt], row[payload]).hex()
+                # A longer salt could swallow the beginning of the payload, and hash the same.
+                is_salt = row[salt] is not None and len(row[salt]) == SALT_BYTES
+                hashes[name] = payload_hash(row[salt], row[payload]).hex() if is_salt else "no salt"
             elif removed is not None:
                 hashes[name] = removed.hex()
         fields = {

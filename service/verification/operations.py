@@ -33,7 +33,6 @@ class Verdict:
     removed: list[Removed] = field(default_factory=list)
     removed_count: int = 0
     torn_notes: int = 0
-    not_adopted: list[tuple[str, str]] = field(default_factory=list)
     seals_checked: bool = False
     # Heads that have a seal, and those whose seal is of the key at hand.
     heads: int = 0
@@ -126,8 +125,6 @@ def _walk(
         mine.add(Fault(Kind.CHECKPOINT, reason, agent_id, log, seq=seq))
 
     head = head_of(connection, agent_id, log, means.sealer)
-    if head is not None and head.frontier is None:
-        verdict.not_adopted.append(pair)
     if head is not None and head.holds is not None:
         verdict.heads += 1
         verdict.heads_held += head.holds

@@ -49,12 +49,13 @@ def head_of(connection: Connection, agent_id: str, log: str, sealer: Sealer | No
         return None
     size, frontier, unsealed_until, seal = row
     holds = None
-    if sealer is not None and frontier is not None:
+    if frontier is None:
+        holds = False  # no head was ever left without a tree
+    elif sealer is not None:
         expected = sealer.seal_head(agent_id, log, size, frontier, unsealed_until or 0)
         holds = seal == expected
-    if frontier is None:
-        unsealed_until = size  # of a revision that had no leaves: all rows are without
-    return Head(size, frontier, unsealed_until or 0, holds)
+    # What somebody else says of rows without seals is worth nothing.
+    return Head(size, frontier, 0 if holds is False else unsealed_until or 0, holds)
 
 
 def root_of(head: Head) -> bytes | None:
@@ -88,8 +89,7 @@ def log_states(
                 log,
                 head.size,
                 None if root is None else root.hex(),
-                # A log of before there were seals has none until it grows.
-                head.frontier is None or bool(head.holds),
+                bool(head.holds),
                 None
                 if note is None
                 else CheckpointOut(note.checkpoint.size, note.checkpoint.root.hex()),
@@ -139,8 +139,6 @@ class RecordWatch:
             head = head_of(session.connection(), agent_id, log, self._sealer)
             if head is None:
                 return None
-            if head.frontier is None:
-                return Standing(0, b"")  # not adopted: its rows have no leaves yet
             root = root_of(head)
             if root is None or not head.holds:
                 return Standing(head.size, b"", "its head was not written by Doxa")

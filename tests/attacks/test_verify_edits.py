@@ -4,12 +4,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from sqlalchemy import insert, select
 
 import triggers
 from service.db.database import Database
+from service.events.log import adopt_logs
+from service.models import CogEvent, LogHead
 from service.settings import Settings
 from service.trust.leaves import LeafEncoder
 from service.verification.rows import TABLES
+from tests.service.factories import AGENT, row_of
 from tests.service.verification.recording import a_checkpointer, faults, verified, write_rows
 
 ROWS = 30
@@ -321,7 +325,7 @@ def test_several_attacks_are_each_named(record: Record) -> None:
 
 
 def _make_old(database: Database) -> None:
-    """Makes the record one of before there were leaves, which the service then takes over."""
+    """Makes the record look like one of before there were leaves."""
     for table in ("cog_events", "shadow_inferences"):
         tamper(database, f"UPDATE {table} SET leaf_hash = NULL, seal = NULL", table=table)
     with database.writing.begin() as connection:
@@ -330,14 +334,60 @@ def _make_old(database: Database) -> None:
         )
 
 
+def test_a_record_made_to_look_older_than_its_leaves_is_not_taken_for_one(
+    database: Database, settings: Settings
+) -> None:
+    write_rows(database, 0, 8)
+    tamper(database, "UPDATE cog_events SET worker = 'x' WHERE event_id = 'belief-3'")
+    _make_old(database)
+    code, account = verified(settings)
+    assert code == 1
+    assert "head tampered" in {fault["kind"] for fault in account["faults"]}
+    # Nor does the service take it over: what it finds there stays without a seal.
+    write_rows(database, 8, 2)
+    code, account = verified(settings)
+    assert code == 1
+    assert "unsealed" in {fault["kind"] for fault in account["faults"]}
+
+
+def test_a_forged_row_is_not_adopted_by_taking_the_head_s_tree_away(
+    database: Database, settings: Settings
+) -> None:
+    write_rows(database, 0, 3)
+    head = row_of(database, LogHead, AGENT, "agent")
+    with database.writing.begin() as connection:
+        table = CogEvent.__table__
+        row = dict(connection.execute(select(*table.columns).limit(1)).one()._mapping)
+        row |= {"seq": head["size"] + 1, "event_id": "forged", "leaf_hash": None, "seal": None}
+        connection.execute(insert(CogEvent), row)
+        connection.exec_driver_sql(
+            "UPDATE log_heads SET frontier = NULL, unsealed_until = NULL, seal = NULL"
+        )
+    write_rows(database, 3, 2)
+    code, account = verified(settings)
+    assert code == 1
+    (fault,) = [one for one in account["faults"] if one["kind"] == "unsealed"]
+    assert fault["seq"] == head["size"] + 1
+
+
+def test_a_salt_that_swallows_its_payload_is_an_edit(record: Record) -> None:
+    joined = {
+        "sqlite": "CAST(detail_salt || CAST(detail AS BLOB) AS BLOB)",
+        "postgresql": "detail_salt || convert_to(detail, 'UTF8')",
+    }[record[0].writing.dialect.name]
+    where = "WHERE event_id = 'note-4'"
+    tamper(record[0], f"UPDATE cog_events SET detail_salt = {joined}, detail = '' {where}")
+    assert broken(record)["edited"]["key"]["event_id"] == "note-4"
+
+
 def test_rows_of_before_there_were_seals_are_committed_to_from_then_on(
     database: Database, settings: Settings
 ) -> None:
     write_rows(database, 0, 8)
     _make_old(database)
-    code, account = verified(settings)
-    assert code == 3
-    assert any("no leaves yet" in remark for remark in account["remarks"])
+    with database.writing.begin() as connection:  # as the migration does
+        adopt_logs(connection, database.sealer)
+    assert verified(settings)[0] == 3
     write_rows(database, 8, 2)
     assert verified(settings)[0] == 3
     tamper(database, "UPDATE cog_events SET worker = 'x' WHERE event_id = 'belief-3'")

@@ -12,7 +12,7 @@ from service.db.leaf_encoders import leaf_encoder, told_columns
 from service.errors import ConfigurationError
 from service.events.adopting import committed_tables, frontier_of
 from service.events.committing import ENCODER, TOLD
-from service.events.log import LogPositions
+from service.events.log import LogPositions, adopt_logs
 from service.models import CogEvent, LogHead
 from service.models.record import Record
 from service.settings import Settings
@@ -75,10 +75,14 @@ def test_flags_that_a_fold_notes_enter_the_leaf(database: Database) -> None:
     assert computed == stored
 
 
-def test_a_log_from_before_leaves_is_adopted_whole_and_unsealed(database: Database) -> None:
+def test_a_log_from_before_leaves_is_adopted_whole_and_unsealed_by_the_migration(
+    database: Database,
+) -> None:
     post(database, [a_belief("b1"), an_event()])
     before = row_of(database, LogHead, AGENT, "agent")
     _forget_leaves(database)
+    with database.writing.begin() as connection:
+        adopt_logs(connection, database.sealer)
     post(database, [an_event()])
     head = row_of(database, LogHead, AGENT, "agent")
     assert head["unsealed_until"] == before["size"] == head["size"] - 1

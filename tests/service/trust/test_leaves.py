@@ -8,14 +8,15 @@ import pytest
 from service.trust.leaves import LeafEncoder, payload_hash
 
 COLUMNS = ("agent_id", "log", "text", "confidence", "payload", "payload_salt", "count")
+SALT = bytes(range(16))
 ENCODER = LeafEncoder("things", COLUMNS, {"payload": "payload_salt"}, {"confidence"})
-ROW = ("piper", "agent", "naïve \u0000 \U0001f600", 1.0, '{"a":1}', b"salt", None)
+ROW = ("piper", "agent", "naïve \u0000 \U0001f600", 1.0, '{"a":1}', SALT, None)
 
 
 def by_hand(**changed: object) -> bytes:
     fields = {
         "agent_id": "piper", "log": "agent", "text": ROW[2], "confidence": 1.0, "table": "things",
-        "payload_hash": sha256(b"salt" + b'{"a":1}').hexdigest(),
+        "payload_hash": sha256(SALT + b'{"a":1}').hexdigest(),
     } | changed  # fmt: skip
     text = json.dumps(fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return sha256(b"\x00" + text.encode()).digest()
@@ -28,7 +29,7 @@ def test_a_leaf_is_the_hash_of_the_documented_text() -> None:
 @pytest.mark.parametrize("place", [0, 1, 2, 3, 4, 5])
 def test_every_field_enters(place: int) -> None:
     changed: list[object] = [*ROW]
-    changed[place] = {3: 0.5, 5: b"other"}.get(place, "other")
+    changed[place] = {3: 0.5, 5: bytes(16)}.get(place, "other")
     assert ENCODER.leaf_hash(changed) != ENCODER.leaf_hash(ROW)
 
 
@@ -43,5 +44,12 @@ def test_null_and_a_value_differ() -> None:
 
 def test_a_removed_payload_leaves_the_leaf_as_it_was() -> None:
     removed = (*ROW[:4], None, None, None)
-    assert ENCODER.leaf_hash(removed, payload_hash(b"salt", '{"a":1}')) == ENCODER.leaf_hash(ROW)
+    assert ENCODER.leaf_hash(removed, payload_hash(SALT, '{"a":1}')) == ENCODER.leaf_hash(ROW)
     assert ENCODER.leaf_hash(removed) != ENCODER.leaf_hash(ROW)
+
+
+def test_a_salt_that_has_swallowed_its_payload_hashes_otherwise() -> None:
+    swallowed = (*ROW[:4], "", SALT + b'{"a":1}', None)
+    assert payload_hash(SALT + b'{"a":1}', "") == payload_hash(SALT, '{"a":1}')
+    assert ENCODER.leaf_hash(swallowed) != ENCODER.leaf_hash(ROW)
+    assert ENCODER.leaf_hash((*ROW[:5], None, None)) != ENCODER.leaf_hash(ROW)
