@@ -21,10 +21,11 @@ from service.events.parsing import refuse
 from service.events.schemas import Event
 from service.events.vocabulary import EventType, Log, ResolutionSource
 from service.inferences.citations import Citations, Claim, claim_of
-from service.inferences.schemas import AssertedOut, ReceiptOut, ResolvedOut
+from service.inferences.schemas import AssertedOut, ResolvedOut
 from service.inferences.snapshots import shadow_id_of
 from service.inferences.vocabulary import Rule
 from service.models import CogEvent, InferenceResolution, ShadowInference
+from service.trust.receipts import receipt_of
 
 _RULES = {
     ResolutionSource.TOOL_RESULT: Rule.TOOL_RESULT,
@@ -129,7 +130,7 @@ class AssertionCall(InferenceCall):
                 f"event_id {event.event_id!r} left no shadow inference: choose a new id.",
                 errors=(Fault("/event_id", "stands for another event: choose a new id"),),
             )
-        receipt = ReceiptOut(row.log, row.seq, row.leaf_hash and row.leaf_hash.hex())
+        receipt = receipt_of(row.log, row.seq, row.leaf_hash or b"", shadow_id)
         return AssertedOut(event.agent_id, shadow_id, event.event_id, receipt)
 
 

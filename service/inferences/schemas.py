@@ -7,6 +7,7 @@ import msgspec
 
 from service.events.schemas import EventIn
 from service.events.vocabulary import EventType
+from service.trust.receipts import Receipt
 
 
 class AssertionIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -69,21 +70,13 @@ class ResolutionIn(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         )  # fmt: skip
 
 
-class ReceiptOut(msgspec.Struct):
-    """Where a row stands in its log, and the leaf by which the log commits to it."""
-
-    log: str
-    seq: int
-    leaf_hash: str | None
-
-
 class AssertedOut(msgspec.Struct):
-    """The shadow inference that an assertion left."""
+    """The shadow inference that an assertion left, with the receipt for its row."""
 
     agent_id: str
     shadow_id: str
     event_id: str
-    receipt: ReceiptOut
+    receipt: Receipt
 
 
 class ResolvedOut(msgspec.Struct):

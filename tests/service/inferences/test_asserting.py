@@ -55,8 +55,9 @@ def test_an_assertion_is_recorded_with_the_evidence_as_it_stands(
     row = row_of(database, ShadowInference, AGENT, "agent:a-1")
     assert body["receipt"] == {
         "log": "agent",
-        "seq": row["seq"],
-        "leaf_hash": row["leaf_hash"] and row["leaf_hash"].hex(),
+        "index": row["seq"] - 1,
+        "leaf_hash": row["leaf_hash"].hex(),
+        "shadow_id": "agent:a-1",
     }
     shown = client.get("/v1/shadow-inferences/agent:a-1").json()["shadow_inference"]
     for name in CLAIM.keys() - {"evidence", "ts"}:

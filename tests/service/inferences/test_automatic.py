@@ -1,5 +1,6 @@
 """What decides a claim by naming it resolves it in the same transaction."""
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -234,3 +235,13 @@ def test_an_agent_that_takes_the_id_beforehand_does_not_keep_the_outcome_out(
     )  # fmt: skip
     post(database, [score])
     assert sorted(resolutions(database)) == [("prediction", False), ("prediction", True)]
+
+
+def test_two_writers_of_one_event_resolve_its_claim_once(database: Database) -> None:
+    """Each of the eight has a writer and a connection of its own, as processes have."""
+    post(database, [CLAIM, made(belief_id="b1")])
+    score = scored()
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: post(database, [score]), range(8)))
+    assert sorted((one.accepted, one.duplicates) for one in answers) == [(0, 1)] * 7 + [(1, 0)]
+    assert resolutions(database) == [("prediction", True)]

@@ -26,7 +26,11 @@ PATHS = [
     "/v1/predictions",
     "/v1/predictions?state=overdue",
     "/v1/shadow-inferences",
+    "/v1/shadow-inferences?state=resolved",
+    "/v1/shadow-inferences?state=disputed",
+    "/v1/shadow-inferences?state=open&category=system%20state",
     "/v1/shadow-inferences/agent:made-0?agent=piper",
+    "/v1/shadow-inferences/agent:made-1?agent=piper",
     "/v1/events?limit=7",
 ]
 
@@ -60,6 +64,14 @@ def story() -> list[Event]:
             "inference.outcome",
             detail={"shadow_id": "agent:made-0", "outcome": True, "source": "tool_result"},
         ),
+        *(
+            an_event(
+                "inference.outcome",
+                detail={"shadow_id": "agent:made-1", "outcome": outcome, "source": "self_belief"},
+            )
+            for outcome in (True, False)
+        ),
+        a_belief("late", event_id="late", detail={"evidence": ["b2", "b0", "nothing"]}),
     ]
     return beliefs + others
 
