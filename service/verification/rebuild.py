@@ -38,6 +38,7 @@ from service.models import (
 from service.models.record import Record
 from service.predictions import projection as predictions
 from service.trust.leaves import UNHASHED
+from service.verification.audit_shadows import audit_shadow_rows
 from service.verification.comparing import Difference, Kind, Row, compare_rows, difference
 from service.verification.lost_evidence import LostEvidence
 from service.verification.scratch import scratch_tables
@@ -46,6 +47,7 @@ from service.verification.scratch import scratch_tables
 SHOWN = 1_000
 NOT_COMPARED = (
     "companion rows of shadow inferences (inference_contexts): they hold what turns told later",
+    "the gate's decision in the shadow of a finding, and whether a finding has one",
     "the position, leaf and seal of a row: `doxa verify` looks at those",
 )
 _EVENTS: Table = CogEvent.__table__  # type: ignore[assignment]
@@ -132,6 +134,8 @@ def _compare(
         for events in _event_batches(session, agent_id, comparison):
             refold.take(events)
             on_progress(len(events))
+        for rows in audit_shadow_rows(session, agent_id):
+            refold.insert(_SHADOWS, rows)
         lost = LostEvidence(session)
         for table in COMPARED:
             before = comparison.difference_count
@@ -202,11 +206,12 @@ class _Refold:
             if mine := [event for event in events if event.event in area.EVENT_TYPES]:
                 area.project(self._scratch, self._positions, mine)
         shadows = [event for event in events if inferences.leaves_shadow(event)]
-        self._insert(_SHADOWS, shadow_rows(self._live, shadows))
+        self.insert(_SHADOWS, shadow_rows(self._live, shadows))
         told = [event for event in events if event.event == EventType.INFERENCE_OUTCOME]
-        self._insert(_RESOLUTIONS, [resolution_row(event) for event in told])
+        self.insert(_RESOLUTIONS, [resolution_row(event) for event in told])
 
-    def _insert(self, table: Table, told: Sequence[Row]) -> None:
+    def insert(self, table: Table, told: Sequence[Row]) -> None:
+        """Rows that are told without position, leaf and seal."""
         place = list(table.columns.keys()).index("seq")
         # Any number will do: the position does not follow from the event.
         rows = [(*row[:place], next(self._numbers), *row[place:], None, None) for row in told]
