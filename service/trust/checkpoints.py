@@ -1,6 +1,7 @@
 """Writes signed checkpoints of growing logs outside the database, by a thread of its own."""
 
 import fcntl
+import logging
 import os
 import re
 import threading
@@ -24,6 +25,7 @@ from service.trust.notes import (
 )
 from service.trust.signing import Signer, holds_under
 
+_LOGGER = logging.getLogger(__name__)
 SUFFIX = ".notes"
 INTERVAL_SECONDS = 1.0
 # How many rounds pass until the heads are looked through for what other processes wrote.
@@ -272,30 +274,42 @@ class Checkpointer:
         with self._gate:
             own = self._offered.pop(pair, [])
             fault = self._faults.pop(pair, None)
-        log.alarm = log.alarm or fault
         log.own = _joined([*log.own, *own])
         log.floor = max([log.floor, *(part.stop for part in log.own)])
         if log.alarm is not None:
             return
-        noted = log.noted
-        standing = self._watch.look(*pair, 0 if noted is None else noted.size, log.own)
-        if standing is None:
-            if log.floor:
-                log.alarm = f"it held {log.floor} rows and is gone"
-            return
-        log.alarm = standing.fault
-        if standing.size < log.floor:
-            log.alarm = f"it held {log.floor} rows and now holds {standing.size}: {_CUT}"
-        elif noted is not None and standing.size == noted.size and standing.root != noted.root:
-            log.alarm = f"its {noted.size} rows are not those that were signed"
-        if log.alarm is not None or standing.size == (0 if noted is None else noted.size):
-            return
+        since = 0 if log.noted is None else log.noted.size
+        standing = self._watch.look(*pair, since, log.own)
+        log.alarm = fault or _fault_of(log, standing)
+        if log.alarm is not None:
+            _LOGGER.error(
+                "ALARM: log %s of agent %r is not signed any more: %s. Run `doxa verify`.",
+                pair[1], pair[0], log.alarm,
+            )  # fmt: skip
+        elif standing is not None and standing.size != since:
+            self._sign(pair, log, standing)
+
+    def _sign(self, pair: Pair, log: _Log, standing: Standing) -> None:
         checkpoint = Checkpoint(origin_of(*pair), standing.size, standing.root)
         append_note(log.path, signed_note(checkpoint, self._signer.key, self._signer.sign))
         log.noted, log.floor = checkpoint, max(log.floor, checkpoint.size)
         log.own = [part for part in log.own if part.stop > checkpoint.size]
         self.notes += 1
         self.problem = None
+
+
+def _fault_of(log: _Log, standing: Standing | None) -> str | None:
+    """Why a log cannot be signed as it stands now."""
+    if standing is None:
+        return f"it held {log.floor} rows and is gone" if log.floor else None
+    if standing.fault is not None:
+        return standing.fault
+    if standing.size < log.floor:
+        return f"it held {log.floor} rows and now holds {standing.size}: {_CUT}"
+    noted = log.noted
+    if noted is not None and standing.size == noted.size and standing.root != noted.root:
+        return f"its {noted.size} rows are not those that were signed"
+    return None
 
 
 _CUT = "it was cut, or an older copy of the database was put in its place"

@@ -16,6 +16,7 @@ from service.events.log import LogPositions, adopt_logs
 from service.models import CogEvent, LogHead
 from service.models.record import Record
 from service.settings import Settings
+from service.trust.keys import seal_key
 from service.trust.leaves import LeafEncoder
 from service.trust.seals import Sealer
 from service.trust.tree import Frontier
@@ -138,7 +139,11 @@ def test_another_key_than_the_one_of_the_seals_is_refused_at_the_start(
     post(database, [an_event()])
     create_app(settings).state.doxa.database.close()
     elsewhere = settings.model_copy(update={"key_dir": tmp_path / "elsewhere"})
-    with pytest.raises(ConfigurationError, match="DOXA_KEY_DIR"):
+    with pytest.raises(ConfigurationError, match="No key was made"):
+        create_app(elsewhere)
+    assert not (tmp_path / "elsewhere").exists()
+    seal_key(tmp_path / "elsewhere")
+    with pytest.raises(ConfigurationError, match="another key"):
         create_app(elsewhere)
 
 
