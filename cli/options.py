@@ -34,6 +34,17 @@ def settings_from(**given: object) -> Settings:
         sys.exit(EXIT_USAGE)
 
 
+def require_database(settings: Settings) -> None:
+    """Says which file is missing, and exits: a command that only reads makes none."""
+    scheme, _, path = settings.resolved_database_url.partition(":///")
+    if scheme.startswith("sqlite") and not Path(path).exists():
+        fail(
+            f"There is no database {path}: name its folder with --data-dir, or another with "
+            "--database-url.",
+            EXIT_USAGE,
+        )
+
+
 def fail(message: str, code: int = EXIT_PROBLEM) -> NoReturn:
     """Says on standard error what is wrong, and exits."""
     typer.echo(message, err=True)

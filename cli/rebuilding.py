@@ -18,6 +18,7 @@ from cli.options import (
     DatabaseUrl,
     DataDir,
     fail,
+    require_database,
     settings_from,
 )
 from service.db import schema
@@ -58,6 +59,7 @@ def rebuild(
     Example: doxa rebuild --agent piper --json
     """
     settings = settings_from(data_dir=data_dir, database_url=database_url)
+    require_database(settings)
     try:
         found = _run(settings, agent, is_writing=write)
     except (ConfigurationError, LedgerError) as problem:

@@ -13,7 +13,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from sqlalchemy import Engine
 
-from cli.options import EXIT_USAGE, AsJson, DatabaseUrl, DataDir, fail, settings_from
+from cli.options import (
+    EXIT_USAGE,
+    AsJson,
+    DatabaseUrl,
+    DataDir,
+    fail,
+    require_database,
+    settings_from,
+)
 from service.db import schema
 from service.db.engines import open_engine
 from service.db.scanning import Unreadable, snapshot
@@ -88,6 +96,7 @@ def verify(
     settings = settings_from(
         data_dir=data_dir, database_url=database_url, key_dir=key_dir, checkpoint_dir=checkpoints
     )
+    require_database(settings)
     try:
         engine = _opened(settings)
         try:
