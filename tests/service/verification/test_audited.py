@@ -11,7 +11,6 @@ from auditor.method import builtin_method
 from auditor.run import Auditor, RunOptions
 from cli.main import app as cli
 from service.db.database import Database
-from service.events.vocabulary import Log
 from service.instants import DAY
 from service.models import Finding, ShadowInference
 from service.settings import Settings
@@ -100,11 +99,3 @@ def test_a_shadow_without_its_finding_is_a_difference_that_writing_leaves(
     assert [one.kind for one in rebuilt(database).differences] == [Kind.FOREIGN]
     assert repair_projections(database, lambda _: None).remaining == 1
     assert len(rows_of(database, ShadowInference)) == 2
-
-
-def test_an_opportunity_that_another_auditor_told_leaves_no_shadow_to_miss(
-    database: Database,
-) -> None:
-    detail = {"source": "auditor", "statement": CLAIM}
-    post(database, [an_event("opportunity.detected", log=Log.AUDIT, detail=detail)])
-    assert rebuilt(database).differences == []
