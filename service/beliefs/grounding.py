@@ -19,10 +19,14 @@ from service.beliefs.ledger import Ledger
 from service.beliefs.projection import SUPERSEDED, BeliefState
 from service.beliefs.queries import intact_sets
 from service.beliefs.rules import Breaks, Rule
+from service.events.queries import events_of
 from service.events.schemas import Event
-from service.models import Turn
+from service.events.vocabulary import EventType
+from service.models import CogEvent, Turn
 
 ASSERTED = frozenset({Label.KNOW, Label.REMEMBER})
+# The events of a belief that may cite sources.
+_CITING = (EventType.BELIEF_CREATED, EventType.BELIEF_RELABELLED)
 
 
 def check_support(
@@ -114,14 +118,57 @@ def check_sources(
             raise Breaks(Rule.UNKNOWN_SUPPORT, "/sources", reason)
     if not is_promotion(before, after) or calls:
         return
-    cited = ledger.states(event.agent_id, [one for one in sources if isinstance(one, str)])
-    fallen = ledger.fallen(event.agent_id, cited.keys())
-    if not any(state.label == Label.KNOW and one not in fallen for one, state in cited.items()):
+    if not _is_known(ledger, event.agent_id, sources):
         reason = (
             f"makes {before or 'an unlabelled belief'} into {after} without a recorded know: cite "
             "one in `sources`, a belief or a tool call of a stored turn"
         )
         raise Breaks(Rule.LAUNDERING, "/sources", reason)
+
+
+def laundered_by(
+    session: Session, ledger: Ledger, old: BeliefState, successor: BeliefState
+) -> str | None:
+    """Why a belief that there is may not stand for an inference of the same words; None if it may.
+
+    What its events cited as sources is judged as it stands now, like that of a new belief.
+    """
+    agent_id, name = old.agent_id, successor.belief_id
+    if successor.label is None or not is_promotion(old.label, Label(successor.label)):
+        return None
+    old_content = ledger.content(agent_id, old.belief_id)
+    if content_key(ledger.content(agent_id, name)) != content_key(old_content):
+        return None
+    told = events_of(session, agent_id, CogEvent.belief_id == name, _CITING)
+    # Reported events may hold anything there.
+    sources = [one for event in told for one in _listed(event.detail.get("sources"))]
+    calls = [one for one in sources if isinstance(one, dict) and _is_call(one)]
+    others = [one for one in sources if one != name]
+    if any(_is_stored(session, agent_id, call) for call in calls) or _is_known(
+        ledger, agent_id, others
+    ):
+        return None
+    return (
+        f"is {name!r}, held as {successor.label} without a recorded know, and {old.belief_id!r} "
+        f"says the same as {old.label or 'an unlabelled belief'}: relabel that, and cite one"
+    )
+
+
+def _is_known(ledger: Ledger, agent_id: str, sources: list[Any]) -> bool:
+    """Whether a recorded know that still stands is among the sources."""
+    cited = ledger.states(agent_id, [one for one in sources if isinstance(one, str)])
+    fallen = ledger.fallen(agent_id, cited.keys())
+    return any(state.label == Label.KNOW and one not in fallen for one, state in cited.items())
+
+
+def _listed(sources: Any) -> list[Any]:
+    return sources if isinstance(sources, list) else []
+
+
+def _is_call(source: dict[str, Any]) -> bool:
+    call = source.get("tool_call")
+    is_place = isinstance(call, int) and not isinstance(call, bool) and call >= 0
+    return is_place and isinstance(source.get("turn_id"), str)
 
 
 def _is_stored(session: Session, agent_id: str, call: dict[str, Any]) -> bool:

@@ -1,7 +1,7 @@
 """Superseding: one belief in the place of another, never two heads and never a circle."""
 
 from service import instants, json_text
-from service.beliefs.grounding import check_sources, closed
+from service.beliefs.grounding import check_sources, closed, laundered_by
 from service.beliefs.grounds import content_key
 from service.beliefs.ledger import planned_event
 from service.beliefs.normalise import Move, derived_id
@@ -75,6 +75,8 @@ def _check_successor(planner: Planner, move: Move, following: str, old: BeliefSt
         raise Breaks(Rule.UNKNOWN_SUPPORT, "/successor", reason, following)
     if state.status == SUPERSEDED:
         raise _circle_or_closed(planner, move, following, "/successor")
+    if (laundered := laundered_by(planner.session, planner.ledger, old, state)) is not None:
+        raise Breaks(Rule.LAUNDERING, "/successor", laundered, following)
     _check_not_back_filled(state.valid_from, state.valid_until, old)
 
 

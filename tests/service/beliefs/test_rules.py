@@ -101,6 +101,32 @@ def test_the_same_words_under_a_new_id_are_a_relabel_by_another_name(ledger: Led
     assert ledger.belief("b2")["label"] == "know"
 
 
+def test_a_successor_that_there_is_launders_no_more_than_a_new_one(ledger: LedgerClient) -> None:
+    ledger.http.post("/v1/turns", json=TURN).raise_for_status()
+    ledger.write("seen", "know")
+    call = {"turn_id": "t1", "tool_call": 0}
+    for before, after in PROMOTIONS:
+        name = f"{before} {after}"
+        words = {"content": f"The disk of {name} is full"}
+        ledger.write(name, before, **words)
+        ledger.write(f"{name} none", after, evidence=["e1"], **words)
+        answer = ledger.move(name, "supersede", successor=f"{name} none", status=409)
+        refused(ledger, answer, Rule.LAUNDERING, name)
+        for by, source in (("know", "seen"), ("call", call)):
+            same = {"content": f"The disk of {name} is full, says {by}"}
+            ledger.write(f"{name} b {by}", before, **same, evidence=["e2"])
+            ledger.write(f"{name} {by}", after, **same, evidence=["e3"], sources=[source])
+            ledger.move(f"{name} b {by}", "supersede", successor=f"{name} {by}")
+
+
+def test_a_chain_of_successors_launders_at_none_of_its_hops(ledger: LedgerClient) -> None:
+    for name, label in (("a", "guess"), ("b", "infer"), ("c", "know")):
+        ledger.write(name, label, content="The disk is full", evidence=[f"e-{name}"])
+    ledger.move("a", "supersede", successor="b")
+    answer = ledger.move("b", "supersede", successor="c", status=409)
+    refused(ledger, answer, Rule.LAUNDERING, "b")
+
+
 STRENGTHS: list[tuple[str, list[list[str]], int]] = [
     ("infer", [["i"]], 200),
     ("know", [["i"]], 409),
