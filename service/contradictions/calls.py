@@ -14,10 +14,11 @@ from service.api.idempotency import PARAMETER, RequestKey, key_of, request_hash
 from service.api.state import state_of
 from service.contradictions.schemas import LedgerCallIn
 from service.errors import Fault, Malformed
-from service.events.endpoints import DefaultAgent, own_log, writer_of
+from service.events.endpoints import DefaultAgent, own_log, visible_log, writer_of
 from service.events.normalise import Intake, normalise
 from service.events.operations import Projectors
 from service.events.schemas import Event, EventIn
+from service.events.vocabulary import Log
 from service.events.writer import Job
 from service.principals import Principal, Scope
 
@@ -36,6 +37,11 @@ class Caller:
     agent_id: str | None
     projectors: Projectors
     request_key: RequestKey | None
+
+    @property
+    def visible(self) -> Log | None:
+        """The log that the caller may read; both where it is None."""
+        return visible_log(self.intake.principal)
 
     @property
     def now(self) -> int:

@@ -49,7 +49,9 @@ def list_contradictions(
     place = decode_cursor(after, Place)
     with database.read() as session:
         agent_id = listed_agent(session, principal, agent)
-        wanted = queries.ContradictionFilter(agent_id, state, owner, priority, detector, resolution)
+        wanted = queries.ContradictionFilter(
+            agent_id, state, owner, priority, detector, resolution, visible_log(principal)
+        )
         found, following = queries.newest_contradictions(
             session, wanted, now=clock(), limit=limit, after=place
         )
@@ -72,7 +74,7 @@ async def open_contradiction(
     )
     return await answer_of(
         request,
-        OpenContradiction(told, caller.now, caller.projectors, caller.request_key),
+        OpenContradiction(told, caller.now, caller.projectors, caller.request_key, caller.visible),
     )
 
 
@@ -103,7 +105,9 @@ async def move_contradiction(
     )
     return await answer_of(
         request,
-        MoveContradiction(told, caller.now, caller.projectors, caller.request_key, move),
+        MoveContradiction(
+            told, caller.now, caller.projectors, caller.request_key, caller.visible, move
+        ),
     )
 
 
@@ -113,11 +117,11 @@ def read_the_salience(
 ) -> Response:
     """What the open contradictions weigh now, and the tokens of the last 24 hours."""
     principal.require(*LEDGER_READERS)
-    now = clock()
+    now, log = clock(), visible_log(principal)
     with database.read() as session:
         chosen = chosen_agent(session, principal, agent)
-        weight = read_salience(session, chosen.agent_id, now)
-        tokens = tokens_between(session, chosen.agent_id, now - DAY, now)
+        weight = read_salience(session, chosen.agent_id, now, queries.told_in(log))
+        tokens = tokens_between(session, chosen.agent_id, now - DAY, now, log)
         return as_json(
             {
                 "agent": chosen.agent_id,
@@ -182,11 +186,12 @@ def read_contradiction(
     principal.require(*LEDGER_READERS)
     with database.read() as session:
         agent_id = chosen_agent(session, principal, agent).agent_id
-        found = queries.contradiction_called(session, agent_id, contradiction_id, now=clock())
+        log = visible_log(principal)
+        found = queries.contradiction_called(
+            session, agent_id, contradiction_id, now=clock(), log=log
+        )
         if found is None:
             raise NotFound(f"Agent {agent_id!r} has no contradiction {contradiction_id!r}.")
-        wanted = EventFilter(
-            agent_id=agent_id, contradiction_id=contradiction_id, log=visible_log(principal)
-        )
+        wanted = EventFilter(agent_id=agent_id, contradiction_id=contradiction_id, log=log)
         body = ContradictionHistoryOut(found, *history(session, wanted))
     return as_json(body)

@@ -9,8 +9,10 @@ import msgspec
 from sqlalchemy.orm import Session
 
 from service import json_text
+from service.beliefs.grounding import laundered_by
 from service.beliefs.ledger import Ledger
 from service.beliefs.projection import SUPERSEDED, BeliefState
+from service.beliefs.rules import Rule as LedgerRule
 from service.beliefs.weakening import moment, plan_weakening
 from service.contradictions import queries
 from service.contradictions.expiry import expire
@@ -32,7 +34,7 @@ from service.errors import Conflict, Fault, NotFound
 from service.events.log import LogPositions
 from service.events.operations import append
 from service.events.schemas import Event
-from service.events.vocabulary import EventType
+from service.events.vocabulary import EventType, Log
 
 
 @dataclass(slots=True)
@@ -45,9 +47,12 @@ class OpenContradiction(LedgerCall):
         members = queries.members_of(told.detail.get("beliefs"))
         assert told.contradiction_id is not None  # noqa: S101 - given by the endpoint
         row = stored(session, told.agent_id, told.contradiction_id)
+        if row is not None and is_hidden(session, row, self.now, self.visible):
+            reason = f"{row.contradiction_id!r} stands for another contradiction: choose a new id"
+            raise taken("contradiction_id", reason)
         if row is not None and row.detected_at is not None:
             return self._known(session, row, members)
-        twin = queries.open_between(session, told.agent_id, members)
+        twin = queries.open_between(session, told.agent_id, members, self.visible)
         if twin is not None and self._is_open(session, positions, twin):
             return self._answer(session, twin, status=200)
         if self.recorded(session):
@@ -89,7 +94,7 @@ class MoveContradiction(LedgerCall):
         agent_id, contradiction_id = self.told.agent_id, self.told.contradiction_id
         assert contradiction_id is not None  # noqa: S101 - it stands in the path
         row = stored(session, agent_id, contradiction_id)
-        if row is None:
+        if row is None or is_hidden(session, row, self.now, self.visible):
             raise NotFound(f"Agent {agent_id!r} has no contradiction {contradiction_id!r}.")
         if self.recorded(session):
             return answer(session, agent_id, contradiction_id, self.now, 200)
@@ -129,6 +134,9 @@ class MoveContradiction(LedgerCall):
         for belief_id in sorted(given_up):
             # One may have fallen with another; superseded before, it has its successor.
             if given_up[belief_id].status != SUPERSEDED:
+                reason = laundered_by(session, ledger, given_up[belief_id], kept)
+                if reason is not None:
+                    raise _laundering(reason)
                 closing = self._supersession(ledger, belief_id, kept.belief_id)
                 ledger.plan(closing)
                 plan_weakening(ledger, closing, self.now)
@@ -152,6 +160,13 @@ class MoveContradiction(LedgerCall):
         )
 
 
+def _laundering(reason: str) -> Refused:
+    rule = LedgerRule.LAUNDERING
+    return Refused(
+        rule, Conflict(f"kept {reason}. Rule: {rule}.", errors=(Fault("/kept", reason),))
+    )
+
+
 def _not_current(kept: BeliefState) -> Refused:
     reason = f"is superseded by {kept.superseded_by!r}: keep what is current, or open it anew"
     return Refused(
@@ -164,6 +179,14 @@ def stored(session: Session, agent_id: str, contradiction_id: str) -> Contradict
     """A contradiction as the ledger has it."""
     rows = rows_by_key(session, CONTRADICTIONS, "contradiction_id", [(agent_id, contradiction_id)])
     return ContradictionRow(*rows[0]) if rows else None
+
+
+def is_hidden(session: Session, row: ContradictionRow, now: int, log: Log | None) -> bool:
+    """Whether a contradiction is none of those that a reader of a log may see."""
+    if log is None:
+        return False
+    name = row.contradiction_id
+    return queries.contradiction_called(session, row.agent_id, name, now=now, log=log) is None
 
 
 def answer(session: Session, agent_id: str, contradiction_id: str, now: int, status: int) -> Done:

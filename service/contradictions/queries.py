@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from sqlalchemy import ColumnElement, select, tuple_
+from sqlalchemy import ColumnElement, and_, exists, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from service import json_text
@@ -15,8 +15,9 @@ from service.contradictions.lifecycle import OPEN, expiry_of, version_of
 from service.contradictions.projection import ContradictionState
 from service.contradictions.salience import salience
 from service.contradictions.schemas import ContradictionOut
+from service.events.vocabulary import EventType, Log
 from service.instants import SECOND, format_instant
-from service.models import Contradiction
+from service.models import CogEvent, Contradiction
 
 _COLUMNS = tuple(Contradiction.__table__.columns)
 
@@ -31,6 +32,7 @@ class ContradictionFilter:
     priority: int | None = None
     detector: str | None = None
     resolution: str | None = None
+    log: Log | None = None
 
     def conditions(self) -> list[ColumnElement[bool]]:
         """The same as conditions on `contradictions`."""
@@ -42,7 +44,30 @@ class ContradictionFilter:
             Contradiction.detector: self.detector,
             Contradiction.resolution: self.resolution,
         }
-        return [column == value for column, value in equal.items() if value is not None]
+        found = [column == value for column, value in equal.items() if value is not None]
+        return [*found, *told_in(self.log)]
+
+
+def told_in(log: Log | None) -> list[ColumnElement[bool]]:
+    """Contradictions whose first creation stands in a log, or that only it knows of; all for None.
+
+    `detected_at` is the instant of the creation that counts, and of one instant the log `agent`
+    comes first: a later creation in the own log reveals nothing of another's.
+    """
+    if log is None:
+        return []
+    about = select(CogEvent.seq).where(
+        CogEvent.agent_id == Contradiction.agent_id,
+        CogEvent.contradiction_id == Contradiction.contradiction_id,
+    )
+    created = about.where(
+        CogEvent.log == log,
+        CogEvent.event == EventType.CONTRADICTION_CREATED,
+        CogEvent.ts == Contradiction.detected_at,
+    )
+    of_others = about.where(CogEvent.log != log)
+    unopened = and_(Contradiction.detected_at.is_(None), ~exists(of_others))
+    return [or_(exists(created), unopened)]
 
 
 def newest_contradictions(
@@ -63,24 +88,33 @@ def newest_contradictions(
 
 
 def contradiction_called(
-    session: Session, agent_id: str, contradiction_id: str, *, now: int
+    session: Session, agent_id: str, contradiction_id: str, *, now: int, log: Log | None = None
 ) -> ContradictionOut | None:
-    """One contradiction."""
+    """One contradiction; none that another log than the one named opened."""
     row = session.execute(
         select(*_COLUMNS).where(
-            Contradiction.agent_id == agent_id, Contradiction.contradiction_id == contradiction_id
+            Contradiction.agent_id == agent_id,
+            Contradiction.contradiction_id == contradiction_id,
+            *told_in(log),
         )
     ).one_or_none()
     return None if row is None else _contradiction_out(row, now)
 
 
-def open_between(session: Session, agent_id: str, members: Sequence[str]) -> str | None:
+def open_between(
+    session: Session, agent_id: str, members: Sequence[str], log: Log | None
+) -> str | None:
     """The open contradiction between exactly these, whichever side came first; the oldest."""
     # The text search only narrows down what is compared as sets.
     holds_first = contains(Contradiction.beliefs, json_text.encode(members[0]))
     rows = session.execute(
         select(Contradiction.contradiction_id, Contradiction.beliefs)
-        .where(Contradiction.agent_id == agent_id, Contradiction.state.in_(OPEN), holds_first)
+        .where(
+            Contradiction.agent_id == agent_id,
+            Contradiction.state.in_(OPEN),
+            holds_first,
+            *told_in(log),
+        )
         .order_by(Contradiction.detected_at, Contradiction.contradiction_id)
     )
     wanted = set(members)

@@ -54,6 +54,8 @@ class LedgerCall:
     now: int
     projectors: Projectors
     request_key: RequestKey | None
+    # The log that the caller may read; both where it is None. What another opened is not there.
+    visible: Log | None
     size: int = field(default=1, init=False)
 
     @property

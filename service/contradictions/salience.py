@@ -5,12 +5,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from service.checks import WHOLE_LIMIT
 from service.contradictions.lifecycle import OPEN
 from service.contradictions.projection import EVENT_TYPES
+from service.events.vocabulary import Log
 from service.instants import DAY
 from service.models import CogEvent, Contradiction
 
@@ -51,19 +52,23 @@ def weigh(rows: Iterable[Any], now: int) -> Salience:
     )
 
 
-def read_salience(session: Session, agent_id: str, now: int) -> Salience:
-    """The weight of an agent's open contradictions."""
+def read_salience(
+    session: Session, agent_id: str, now: int, conditions: Iterable[ColumnElement[bool]] = ()
+) -> Salience:
+    """The weight of an agent's open contradictions, of those that meet some conditions."""
     rows = session.execute(
         select(Contradiction.priority, Contradiction.detected_at)
-        .where(Contradiction.agent_id == agent_id, Contradiction.state.in_(OPEN))
+        .where(Contradiction.agent_id == agent_id, Contradiction.state.in_(OPEN), *conditions)
         # A sum of doubles depends on the order.
         .order_by(Contradiction.detected_at, Contradiction.contradiction_id)
     )
     return weigh(rows, now)
 
 
-def tokens_between(session: Session, agent_id: str, since: int, until: int) -> int:
-    """The tokens that events on contradictions name, within [since, until).
+def tokens_between(
+    session: Session, agent_id: str, since: int, until: int, log: Log | None = None
+) -> int:
+    """The tokens that events on contradictions name, within [since, until), of one log or both.
 
     Added up here: a sum beyond 64 bits is an error on one of the databases.
     """
@@ -74,6 +79,7 @@ def tokens_between(session: Session, agent_id: str, since: int, until: int) -> i
             CogEvent.ts >= since,
             CogEvent.ts < until,
             CogEvent.cost_tokens.is_not(None),
+            *([] if log is None else [CogEvent.log == log]),
         )
     )
     return min(WHOLE_LIMIT, sum(tokens or 0 for tokens in named))

@@ -10,6 +10,7 @@ from service.api.responses import as_json
 from service.api.state import ClockDep, DatabaseDep
 from service.beliefs.endpoints import LEDGER_READERS, listed_agent
 from service.contradictions.calls import KEYED, MADE_ALREADY, answer_of, caller_of, new_id
+from service.events.endpoints import visible_log
 from service.events.vocabulary import EventType
 from service.predictions import queries
 from service.predictions.operations import MakePrediction, ScorePrediction
@@ -35,9 +36,10 @@ def list_predictions(
     now = clock()
     with database.read() as session:
         agent_id = listed_agent(session, principal, agent)
-        counts = queries.count_by_state(session, agent_id, belief_id, now=now)
+        wanted = queries.PredictionFilter(agent_id, belief_id, visible_log(principal))
+        counts = queries.count_by_state(session, wanted, now=now)
         found, following = queries.newest_predictions(
-            session, agent_id, belief_id, state, now=now, limit=limit, after=place
+            session, wanted, state, now=now, limit=limit, after=place
         )
     return as_json({"items": found, "next": encode_cursor(following), "counts": counts})
 
@@ -59,7 +61,7 @@ async def make_prediction(
         confidence=body.confidence,
         belief_id=body.belief_id,
     )
-    call = MakePrediction(told, caller.now, caller.projectors, caller.request_key)
+    call = MakePrediction(told, caller.now, caller.projectors, caller.request_key, caller.visible)
     return await answer_of(request, call)
 
 
@@ -71,5 +73,5 @@ async def score_prediction(
     caller = await caller_of(request, principal, body, is_new=False)
     detail = {"prediction_id": prediction_id, "outcome": body.outcome, "evidence": body.evidence}
     told = caller.told(EventType.PREDICTION_SCORED, body, detail)
-    call = ScorePrediction(told, caller.now, caller.projectors, caller.request_key)
+    call = ScorePrediction(told, caller.now, caller.projectors, caller.request_key, caller.visible)
     return await answer_of(request, call)

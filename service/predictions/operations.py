@@ -12,6 +12,7 @@ from service.db.bulk import rows_by_key
 from service.errors import Conflict, Fault, NotFound
 from service.events.log import LogPositions
 from service.events.operations import append
+from service.events.vocabulary import Log
 from service.instants import format_instant, parse_or_none
 from service.predictions import queries
 from service.predictions.projection import PREDICTIONS, PredictionRow
@@ -34,7 +35,7 @@ class MakePrediction(LedgerCall):
         prediction_id: str = told.detail["prediction_id"]
         row = stored(session, told.agent_id, prediction_id)
         if row is not None and row.made_at is not None:
-            self._check_same(row)
+            self._check_same(row, is_hidden=is_hidden(session, row, self.now, self.visible))
             return self._answer(session, prediction_id, 200)
         if self.recorded(session):
             raise taken("event_id", f"{told.event_id!r} made another prediction: choose a new id")
@@ -45,7 +46,7 @@ class MakePrediction(LedgerCall):
         append(session, positions, [self.event(self.now)], self.projectors)
         return self._answer(session, prediction_id, 201)
 
-    def _check_same(self, row: PredictionRow) -> None:
+    def _check_same(self, row: PredictionRow, *, is_hidden: bool) -> None:
         told = self.told
         mine = (
             json_text.shown(told.detail["statement"]),
@@ -53,7 +54,7 @@ class MakePrediction(LedgerCall):
             told.belief_id,
             parse_or_none(told.detail.get("due_at")),
         )
-        if mine != (row.statement, row.confidence, row.belief_id, row.due_at):
+        if is_hidden or mine != (row.statement, row.confidence, row.belief_id, row.due_at):
             reason = f"{row.prediction_id!r} stands for another prediction: choose a new id"
             raise taken("prediction_id", reason)
 
@@ -71,7 +72,7 @@ class ScorePrediction(LedgerCall):
         told = self.told
         prediction_id: str = told.detail["prediction_id"]
         row = stored(session, told.agent_id, prediction_id)
-        if row is None:
+        if row is None or is_hidden(session, row, self.now, self.visible):
             raise NotFound(f"Agent {told.agent_id!r} has no prediction {prediction_id!r}.")
         outcome: bool = told.detail["outcome"]
         if row.scored_at is None:
@@ -93,6 +94,14 @@ def stored(session: Session, agent_id: str, prediction_id: str) -> PredictionRow
     """A prediction as the ledger has it."""
     rows = rows_by_key(session, PREDICTIONS, "prediction_id", [(agent_id, prediction_id)])
     return PredictionRow(*rows[0]) if rows else None
+
+
+def is_hidden(session: Session, row: PredictionRow, now: int, log: Log | None) -> bool:
+    """Whether a prediction is none of those that a reader of a log may see."""
+    if log is None:
+        return False
+    name = row.prediction_id
+    return queries.prediction_called(session, row.agent_id, name, now=now, log=log) is None
 
 
 def _refused(rule: Rule, pointer: str, what: str, reason: str, **members: Any) -> Refused:

@@ -1,14 +1,16 @@
 """Reading predictions; which are overdue depends on the moment of asking."""
 
+from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, case, func, not_, select, tuple_
+from sqlalchemy import ColumnElement, and_, case, exists, func, not_, select, tuple_
 from sqlalchemy.orm import Session
 
 from service.api.parameters import Place
 from service.beliefs.queries import format_or_none
+from service.events.vocabulary import EventType, Log
 from service.instants import format_instant
-from service.models import Prediction
+from service.models import CogEvent, Prediction
 from service.predictions.schemas import PredictionOut, PredictionState
 
 _COLUMNS = tuple(Prediction.__table__.columns)
@@ -24,19 +26,52 @@ def _state(now: int) -> dict[PredictionState, ColumnElement[bool]]:
     }
 
 
-def _conditions(agent_id: str | None, belief_id: str | None) -> list[ColumnElement[bool]]:
-    equal = {Prediction.agent_id: agent_id, Prediction.belief_id: belief_id}
-    return [column == value for column, value in equal.items() if value is not None]
+@dataclass(frozen=True, slots=True)
+class PredictionFilter:
+    """Which predictions; every field that is None lets all pass."""
+
+    agent_id: str | None = None
+    belief_id: str | None = None
+    log: Log | None = None
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        """The same as conditions on `predictions`."""
+        equal = {Prediction.agent_id: self.agent_id, Prediction.belief_id: self.belief_id}
+        found = [column == value for column, value in equal.items() if value is not None]
+        return [*found, *told_in(self.log)]
 
 
-def count_by_state(
-    session: Session, agent_id: str | None, belief_id: str | None, *, now: int
-) -> dict[str, int]:
+def told_in(log: Log | None) -> list[ColumnElement[bool]]:
+    """Predictions that no other log made, by what the row took from its event; all for None.
+
+    The id stands in a detail, where no index finds it. An own prediction of the very microsecond
+    and confidence of one in another log is therefore hidden with that: too little is shown, never
+    too much. One that nobody made shows an outcome only, and is there for whose log told it.
+    """
+    if log is None:
+        return []
+    of_agent = select(CogEvent.seq).where(CogEvent.agent_id == Prediction.agent_id)
+    made_by_others = of_agent.where(
+        CogEvent.log != log,
+        CogEvent.event == EventType.PREDICTION_MADE,
+        CogEvent.ts == Prediction.made_at,
+        CogEvent.confidence.is_not_distinct_from(Prediction.confidence),
+    )
+    scored_by_others = of_agent.where(
+        CogEvent.log != log,
+        CogEvent.event == EventType.PREDICTION_SCORED,
+        CogEvent.ts == Prediction.scored_at,
+    )
+    unmade = and_(Prediction.made_at.is_(None), exists(scored_by_others))
+    return [~exists(made_by_others), ~unmade]
+
+
+def count_by_state(session: Session, wanted: PredictionFilter, *, now: int) -> dict[str, int]:
     """How many predictions stand in each state at `now`, microseconds since 1970 UTC."""
     states = _state(now)
     counts = session.execute(
         select(*(func.coalesce(func.sum(case((s, 1), else_=0)), 0) for s in states.values())).where(
-            *_conditions(agent_id, belief_id)
+            *wanted.conditions()
         )
     ).one()
     return {str(state): int(count) for state, count in zip(states, counts, strict=True)}
@@ -44,8 +79,7 @@ def count_by_state(
 
 def newest_predictions(
     session: Session,
-    agent_id: str | None,
-    belief_id: str | None,
+    wanted: PredictionFilter,
     state: PredictionState | None,
     *,
     now: int,
@@ -54,7 +88,7 @@ def newest_predictions(
 ) -> tuple[list[PredictionOut], Place | None]:
     """One page by (last_ts, agent, id), newest first, and the place where the next one begins."""
     place = (Prediction.last_ts, Prediction.agent_id, Prediction.prediction_id)
-    statement = select(*_COLUMNS).where(*_conditions(agent_id, belief_id))
+    statement = select(*_COLUMNS).where(*wanted.conditions())
     if state is not None:
         statement = statement.where(_state(now)[state])
     if after is not None:
@@ -69,12 +103,14 @@ def newest_predictions(
 
 
 def prediction_called(
-    session: Session, agent_id: str, prediction_id: str, *, now: int
+    session: Session, agent_id: str, prediction_id: str, *, now: int, log: Log | None = None
 ) -> PredictionOut | None:
-    """One prediction as it stands at `now`."""
+    """One prediction as it stands at `now`; none that another log than the one named made."""
     row = session.execute(
         select(*_COLUMNS).where(
-            Prediction.agent_id == agent_id, Prediction.prediction_id == prediction_id
+            Prediction.agent_id == agent_id,
+            Prediction.prediction_id == prediction_id,
+            *told_in(log),
         )
     ).one_or_none()
     return None if row is None else _prediction_out(row, now)

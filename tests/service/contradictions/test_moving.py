@@ -193,6 +193,18 @@ def test_a_resolution_without_evidence_is_allowed_and_flagged(queue: Queue) -> N
         assert event["detail"]["resolution"]["kept"] == f"{name}-left"
 
 
+def test_what_is_kept_makes_no_fact_of_the_same_words_given_up(
+    database: Database, queue: Queue
+) -> None:
+    words = {"content": "The disk is full"}
+    guess = a_belief("c1-right", "guess", ts=NOW - 2, detail=words)
+    post(database, [guess, a_belief("c1-left", "know", ts=NOW - 1, detail=words)])
+    brought_to(queue, "investigating", "c1")
+    moved = queue.move("c1", "resolved", kept="c1-left", given_up=["c1-right"], evidence=["e1"])
+    assert (moved.status_code, moved.json()["rule"]) == (409, "laundering")
+    assert queue.contradiction("c1")["state"] == "investigating"
+
+
 def test_not_a_contradiction_is_a_resolution_of_its_own_that_gives_nothing_up(
     database: Database, queue: Queue
 ) -> None:
