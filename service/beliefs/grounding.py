@@ -172,6 +172,8 @@ def _is_call(source: dict[str, Any]) -> bool:
 
 
 def _is_stored(session: Session, agent_id: str, call: dict[str, Any]) -> bool:
+    if "\x00" in call["turn_id"]:
+        return False  # no turn is called so, and one database would not even look
     payload = session.scalar(
         select(Turn.payload).where(Turn.agent_id == agent_id, Turn.turn_id == call["turn_id"])
     )

@@ -11,6 +11,7 @@ from service.beliefs.projection import BeliefState
 from service.beliefs.queries import has_fallen, intact_sets
 from service.events.schemas import Event
 from service.events.vocabulary import EventType
+from service.instants import LATEST
 
 MAX_DEPTH = 3
 MAX_FAN_OUT = 50
@@ -79,7 +80,8 @@ def moment(ledger: Ledger, event: Event, belief_id: str, now: int) -> int:
     Folds go by instants: what the ledger decided last must be folded last.
     """
     last_ts, last_log = ledger.last_place(event.agent_id, belief_id)
-    return max(now, last_ts if last_log <= event.log else last_ts + 1)
+    # At the calendar's end it stands beside that event, which then is folded after it.
+    return min(LATEST, max(now, last_ts if last_log <= event.log else last_ts + 1))
 
 
 def _note_cut(event: Event, cap: str, spared: Sequence[BeliefState], unread: int) -> None:

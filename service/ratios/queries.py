@@ -110,7 +110,8 @@ def events_about(
     if isinstance(ids, Select):
         chunks: list[Any] = [ids]
     else:
-        ordered = sorted(ids)
+        # Some stand in free detail: what no row can be called is not asked for.
+        ordered = sorted(name for name in ids if "\x00" not in name)
         chunks = [ordered[i : i + _CHUNK] for i in range(0, len(ordered), _CHUNK)]
     found: list[EventRow] = []
     for chunk in chunks:

@@ -82,7 +82,7 @@ def _check_parts(item: TurnIn, faults: list[Fault]) -> None:
         if not isinstance(memory.get("id"), str):
             faults.append(Fault(f"/retrieved/{place}/id", "is missing: name the memory item"))
         label = memory.get("label")
-        if label is not None and label not in _LABELS:
+        if label is not None and not (isinstance(label, str) and label in _LABELS):
             known = ", ".join(Label)
             faults.append(Fault(f"/retrieved/{place}/label", f"is no label: use one of {known}"))
     for place, call in enumerate(item.tool_calls):
