@@ -20,6 +20,8 @@ from service.models import CogEvent
 
 _EVENTS: Table = CogEvent.__table__  # type: ignore[assignment]
 
+_ARRIVING = "doxa.arriving"
+
 # Folds events into one area's tables before they are inserted, noting oddities on them.
 Projector = Callable[[Session, LogPositions, list[Event]], None]
 # From event type to the projectors that want it, in the order in which they run.
@@ -37,9 +39,14 @@ def append(
             event.noted, event.leaf_hash = [], None
         for projector in projectors.get(event.event, ()):
             wanted.setdefault(projector, []).append(event)
-    for projector in _in_order(projectors):
-        if projector in wanted:
-            projector(session, positions, wanted[projector])
+    around = session.info.get(_ARRIVING, ())
+    session.info[_ARRIVING] = events
+    try:
+        for projector in _in_order(projectors):
+            if projector in wanted:
+                projector(session, positions, wanted[projector])
+    finally:
+        session.info[_ARRIVING] = around
     sealer = positions.sealer
     commit_to(events, sealer)
     for event in events:
@@ -57,6 +64,15 @@ def append(
         for e in events
     ]  # fmt: skip
     insert_rows(session, _EVENTS, rows)
+
+
+def arriving(session: Session) -> Sequence[Event]:
+    """All events that are being appended, for a projector: they stand in no table yet.
+
+    Of types that nobody folds `detail` may be empty here; `detail_text` never is.
+    """
+    found: Sequence[Event] = session.info.get(_ARRIVING, ())
+    return found
 
 
 def _reserve(

@@ -1,19 +1,17 @@
 """Whether what a resolution cites is really recorded."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-from sqlalchemy import Executable, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import Session
 
 from scoring.labels import Label
 from service.beliefs.projection import BELIEFS, SUPERSEDED, BeliefState
 from service.db.bulk import rows_by_key
 from service.events.schemas import Event
-from service.events.vocabulary import EventType, Log, ResolutionSource
+from service.events.vocabulary import ResolutionSource
 from service.inferences import lookups
 from service.inferences.evidence import (
     Payload,
@@ -24,7 +22,6 @@ from service.inferences.evidence import (
 )
 from service.inferences.links import linked_predictions
 from service.inferences.lookups import Key
-from service.models import CogEvent
 from service.predictions.projection import PREDICTIONS, PredictionRow
 
 # These are given only with something stored to point at; without, they are the agent's word.
@@ -200,34 +197,17 @@ def _turns_behind(belief: BeliefState) -> set[str]:
 
 
 def _observations(session: Session, beliefs: Iterable[BeliefState]) -> set[Key]:
-    """The ids of recorded `evidence.retrieved` events that these beliefs may cite.
+    """The names of recorded observations that these beliefs may cite.
 
     By the event's own id from anywhere, by `detail.evidence_id` from the belief's turn.
     """
-    held = list(beliefs)
-    names = {
-        (one.agent_id, name) for one in held for item in _evidence(one) if (name := _id_of(item))
+    held = [one for one in beliefs if _evidence(one)]
+    ids = {
+        (one.agent_id, name)
+        for one in held
+        for item in _evidence(one)
+        if (name := _id_of(item)) is not None
     }
-    turns = {(one.agent_id, one.turn_id) for one in held if one.turn_id and _evidence(one)}
-    found: set[Key] = set()
-    for column, keys in ((CogEvent.event_id, names), (CogEvent.turn_id, turns)):
-        rows = lookups.by_agent(session, keys, partial(_observed, column))
-        for agent_id, event_id, detail in rows:
-            found |= _names_of(agent_id, event_id, json.loads(detail or "{}"))
-    return found
-
-
-def _observed(column: InstrumentedAttribute[Any], agent_id: str, ids: list[str]) -> Executable:
-    return select(CogEvent.agent_id, CogEvent.event_id, CogEvent.detail).where(
-        CogEvent.agent_id == agent_id,
-        CogEvent.log == str(Log.AGENT),
-        column.in_(ids),
-        CogEvent.event == str(EventType.EVIDENCE_RETRIEVED),
-    )
-
-
-def _names_of(agent_id: str, event_id: str, detail: Mapping[str, Any]) -> set[Key]:
-    """The ids by which an observation may be cited."""
-    named = detail.get("evidence_id")
-    names = {(agent_id, event_id)}
-    return names | {(agent_id, named)} if isinstance(named, str) and named else names
+    turns = {(one.agent_id, one.turn_id) for one in held if one.turn_id is not None}
+    seen = lookups.observations(session, turns=turns, event_ids=ids)
+    return {(one.agent_id, name) for one in seen for name in one.names}

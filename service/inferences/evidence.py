@@ -108,6 +108,11 @@ def text_in_turn(named: Named, turn_id: str, payload: Payload) -> Found | None:
     return None
 
 
+def text_of(item: Mapping[str, Any], place: str) -> Found | None:
+    """The text that an item brings along, under the first key that has one."""
+    return _found(next((item[key] for key in _TEXT_KEYS if item.get(key) is not None), None), place)
+
+
 def _found(value: object, place: str) -> Found | None:
     if value is None:
         return None

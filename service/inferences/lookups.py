@@ -2,16 +2,18 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Executable, select, tuple_
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
-from service.events.vocabulary import Log
+from service.events.operations import arriving
+from service.events.vocabulary import EventType, Log
 from service.inferences.evidence import Found, Payload
-from service.models import BeliefVersion, Turn
+from service.models import BeliefVersion, CogEvent, Turn
 
 # Two parameters an item, far below what either database takes.
 _CHUNK = 5_000
@@ -150,3 +152,53 @@ def belief_texts(
                 if content is not None:
                     found[agent_id, belief_id, seq] = Found(content, f"beliefs/{belief_id}")
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """An `evidence.retrieved` of the agent's own log."""
+
+    agent_id: str
+    turn_id: str | None
+    seq: int
+    event_id: str
+    detail: Payload
+
+    @property
+    def names(self) -> list[str]:
+        """What it can be cited by: the event's id, and the id that it gives the evidence."""
+        named = self.detail.get("evidence_id")
+        return [self.event_id, named] if isinstance(named, str) and named else [self.event_id]
+
+
+def observations(
+    session: Session, *, turns: Collection[Key], event_ids: Collection[Key] = ()
+) -> Iterator[Observation]:
+    """Those of turns, and those called by id; also what is being appended just now."""
+    for column, keys in ((CogEvent.turn_id, turns), (CogEvent.event_id, event_ids)):
+        for agent_id, turn_id, seq, event_id, detail in by_agent(
+            session, keys, partial(_observed, column)
+        ):
+            yield Observation(agent_id, turn_id, seq, event_id, json.loads(detail or "{}"))
+    for event in arriving(session):
+        if (
+            event.event == EventType.EVIDENCE_RETRIEVED
+            and event.log == Log.AGENT
+            and (
+                (event.agent_id, event.turn_id) in turns
+                or (event.agent_id, event.event_id) in event_ids
+            )
+        ):
+            told = json.loads(event.detail_text or "{}")
+            yield Observation(event.agent_id, event.turn_id, event.seq, event.event_id, told)
+
+
+def _observed(column: InstrumentedAttribute[Any], agent_id: str, ids: list[str]) -> Executable:
+    return select(
+        CogEvent.agent_id, CogEvent.turn_id, CogEvent.seq, CogEvent.event_id, CogEvent.detail
+    ).where(
+        CogEvent.agent_id == agent_id,
+        CogEvent.log == str(Log.AGENT),
+        column.in_(ids),
+        CogEvent.event == str(EventType.EVIDENCE_RETRIEVED),
+    )

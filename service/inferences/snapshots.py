@@ -19,11 +19,12 @@ from service.inferences.evidence import (
     Found,
     Named,
     named_items,
+    text_of,
     texts_in_turn,
     usable_id,
     with_texts,
 )
-from service.inferences.lookups import Key, StoredTurn
+from service.inferences.lookups import Key, Observation, StoredTurn
 from service.models import ShadowInference
 
 SHADOWS: Table = ShadowInference.__table__  # type: ignore[assignment]
@@ -58,6 +59,7 @@ def shadow_rows(session: Session, events: Sequence[Event]) -> list[tuple[Any, ..
     if own:
         _take_beliefs(session, own)
         _take_turns(session, own)
+        _take_observations(session, own)
     return [_row(one) for one in snapshots]
 
 
@@ -134,6 +136,41 @@ def _take_texts(
     for one, key, items in lacking:
         if key in read:
             one.texts |= texts_in_turn(items, key[1], read[key])
+
+
+def _take_observations(session: Session, snapshots: Sequence[_Snapshot]) -> None:
+    """Reads what the agent itself said, in the same turn, that it had retrieved."""
+    lacking = [
+        (one, one.turn_key, [(at, item) for at, item in one.named if at not in one.texts])
+        for one in snapshots
+    ]
+    turns = {key for _, key, items in lacking if key is not None and items}
+    if not turns:
+        return
+    seen: dict[Key, list[Observation]] = {}
+    for found in lookups.observations(session, turns=turns):
+        if found.turn_id is not None:
+            seen.setdefault((found.agent_id, found.turn_id), []).append(found)
+    for one, key, items in lacking:
+        if key is not None and key in seen:
+            before = [found for found in seen[key] if found.seq < one.event.seq]
+            before.sort(key=lambda found: found.seq)
+            one.texts |= _texts_observed(items, key[1], before)
+
+
+def _texts_observed(
+    named: Sequence[tuple[int, Named]], turn_id: str, seen: Sequence[Observation]
+) -> dict[int, Found]:
+    """The texts of items by the observations of their turn; of a name's several the last."""
+    by_name = {name: one for one in seen for name in one.names}
+    return {
+        place: found
+        for place, item in named
+        if item.evidence_id is not None
+        and item.turn_id in (None, turn_id)
+        and (one := by_name.get(item.evidence_id)) is not None
+        and (found := text_of(one.detail, f"events/{one.event_id}")) is not None
+    }
 
 
 def _row(one: _Snapshot) -> tuple[Any, ...]:

@@ -118,11 +118,16 @@ def test_what_a_reported_outcome_cannot_prove_is_only_the_agents_word(
         assert flags_of(database, event) == ([] if proves else ["unevidenced"]), cited
 
 
-def test_a_know_belief_of_the_same_commit_proves_as_one_before_it(database: Database) -> None:
+@pytest.mark.parametrize("cited", ["seen", "e-7", "df"])
+def test_a_know_belief_of_the_same_commit_proves_as_one_before_it(
+    database: Database, cited: str
+) -> None:
     store(database, a_turn())
-    know = a_belief("k1", "know", turn_id="t1", detail={"evidence": ["df"]})
+    detail = {"tool": "df", "evidence_id": "e-7"}
+    seen = an_event("evidence.retrieved", event_id="seen", turn_id="t1", detail=detail)
+    know = a_belief("k1", "know", turn_id="t1", detail={"evidence": [cited]})
     told = an_outcome("know_belief", {"belief_id": "k1"})
-    post(database, [told, know, a_belief("b1", event_id="b-1")])
+    post(database, [told, know, seen, a_belief("b1", event_id="b-1")])
     assert resolutions(database) == [("know_belief", True)]
 
 
@@ -130,12 +135,11 @@ def test_a_know_belief_of_the_same_commit_proves_as_one_before_it(database: Data
 def test_proof_that_comes_with_the_turn_counts_from_then_on(
     database: Database, source: str
 ) -> None:
-    seen = an_event("evidence.retrieved", event_id="seen", turn_id="t1", detail={"tool": "df"})
-    know = a_belief("k1", "know", turn_id="t1", detail={"evidence": ["seen"]})
+    know = a_belief("k1", "know", turn_id="t1", detail={"evidence": ["df"]})
     cited = {"turn_id": "t1", "tool_call": "df", "belief_id": "k1"}
     told = an_outcome(source, cited, turn_id="t1", outcome=False)
     forged = an_outcome("tool_result", {"turn_id": "t1", "tool_call": "rm"}, turn_id="t1")
-    post(database, [a_belief("b1", event_id="b-1"), seen, know, told, forged])
+    post(database, [a_belief("b1", event_id="b-1"), know, told, forged])
     before = [("self_belief", False), ("self_belief", True)]
     assert resolutions(database) == before
     for _ in range(2):

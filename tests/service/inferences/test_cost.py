@@ -72,7 +72,7 @@ COSTS: list[tuple[Callable[[int], Event], dict[str, int]]] = [
     (known, {}),
     (bare, {}),
     (placed, {"turns": 1}),
-    (named, {"turns": 1, "belief_versions": 1}),
+    (named, {"turns": 1, "belief_versions": 1, "cog_events": 1}),
     (told, {"shadow_inferences": 1}),
 ]
 

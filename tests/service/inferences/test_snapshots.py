@@ -124,6 +124,34 @@ def test_what_a_turn_holds_is_found_whether_it_comes_before_or_after(database: D
     assert json.loads(companion["evidence"]) == [found]
 
 
+def retrieved(event_id: str, evidence_id: str, turn_id: str = "t1", **detail: Any) -> Any:
+    told = {"tool": "df", "evidence_id": evidence_id} | detail
+    return an_event("evidence.retrieved", event_id=event_id, turn_id=turn_id, detail=told)
+
+
+@pytest.mark.parametrize("is_one_batch", [True, False])
+def test_what_the_agent_said_that_it_retrieved_in_the_turn_is_kept(
+    database: Database, *, is_one_batch: bool
+) -> None:
+    told = [
+        retrieved("r-1", "e1", text="first"),
+        retrieved("r-2", "e1", result={"used": 97}),
+        retrieved("r-3", "e2", turn_id="t2", text="of another turn"),
+        retrieved("r-4", "e4"),
+        an_event("evidence.retrieved", event_id="r-5", turn_id="t1", log=Log.AUDIT,
+                 detail={"evidence_id": "e5", "text": "not the agent's"}),
+        inferred("e1", "r-1", "e2", "e3", "e4", "e5", turn_id="t1"),
+        retrieved("r-6", "e3", text="too late"),
+    ]  # fmt: skip
+    for batch in [told] if is_one_batch else [[one] for one in told]:
+        post(database, batch)
+    assert evidence_of(database, "agent:b-1") == [
+        {"id": "e1", "text": '{"used":97}', "from": "events/r-2"},
+        {"id": "r-1", "text": "first", "from": "events/r-1"},
+        "e2", "e3", "e4", "e5",
+    ]  # fmt: skip
+
+
 def test_a_name_that_two_tool_calls_bear_tells_neither(database: Database) -> None:
     calls = [{"name": "df", "result": "first"}, {"name": "df", "result": "second"}]
     store(database, a_turn(tool_calls=calls))
