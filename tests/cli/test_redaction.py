@@ -102,6 +102,22 @@ def test_what_is_old_goes_the_rest_stands_and_the_record_verifies(
     assert json.loads(again.output)["turns"] == 0
 
 
+def test_evidence_that_an_event_told_is_not_missed_when_its_detail_went(
+    database: Database, settings: Settings
+) -> None:
+    seen = {"tool": "sh", "evidence_id": "e1", "text": TEXT}
+    post(database, [
+        an_event("evidence.retrieved", ts=OLD, turn_id="t1", detail=seen),
+        a_belief("b1", ts=OLD, turn_id="t1", detail={"evidence": ["e1"]}),
+    ])  # fmt: skip
+    for lost in (0, 1):
+        rebuilt = run("rebuild", "--json", settings=settings)
+        assert rebuilt.exit_code == 0, rebuilt.output
+        assert json.loads(rebuilt.output)["evidence_not_comparable"] == lost
+        assert run("retention", "--older-than", "180d", settings=settings).exit_code == 0
+    assert left(database) == (0, 1)
+
+
 def test_evidence_that_a_redacted_turn_does_not_explain_is_a_difference(
     database: Database, settings: Settings
 ) -> None:
