@@ -32,7 +32,12 @@ def read_receipts(lines: Iterable[bytes]) -> Iterable[Receipt]:
             continue
         try:
             yield from _receipts_in(msgspec.json.decode(line))
-        except (msgspec.DecodeError, msgspec.ValidationError, TypeError) as problem:
+        except (
+            msgspec.DecodeError,
+            msgspec.ValidationError,
+            RecursionError,
+            TypeError,
+        ) as problem:
             raise ConfigurationError(f"Line {number} of the receipts: {problem}") from None
 
 
@@ -40,6 +45,11 @@ def _receipts_in(told: Any) -> Iterable[Receipt]:
     if "receipts" in told:
         for one in told["receipts"]:
             yield from _receipts_in({"agent_id": told.get("agent_id")} | one)
+        return
+    if "events" in told:  # the answer of a ledger call: a receipt beside each event that left one
+        for event in told["events"]:
+            if event["receipt"] is not None:
+                yield from _receipts_in({"agent_id": told.get("agent_id")} | event["receipt"])
         return
     if "receipt" in told:
         told = told | told["receipt"]
@@ -73,6 +83,8 @@ def check_receipts(
                     key={"shadow_id": receipt.shadow_id},
                 )
             )
+    if not count:
+        raise ConfigurationError("The file of receipts holds none: nothing was checked.")
     return count
 
 

@@ -1,6 +1,7 @@
 """A receipt is kept by the log, or `doxa verify --receipts` says that it is not."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from service.db.database import Database
 from service.models import ShadowInference
 from service.settings import Settings
 from service.trust.receipts import receipt_of
+from tests.processes import ROOT, doxa, environment
 from tests.service.verification.recording import faults, verified, write_rows
 
 
@@ -53,6 +55,37 @@ def receipts(database: Database, tmp_path: Path) -> Path:
 def test_receipts_that_are_kept_hold(settings: Settings, receipts: Path) -> None:
     code, account = verified(settings, "--receipts", str(receipts))
     assert (code, account["receipts"], account["faults"]) == (3, 3, [])
+
+
+def test_the_answer_of_a_ledger_call_is_a_line_of_receipts_as_well(
+    settings: Settings, receipts: Path
+) -> None:
+    first = json.loads(receipts.read_text().splitlines()[0])
+    events = [{"event_id": "e1", "receipt": first}, {"event_id": "e2", "receipt": None}]
+    receipts.write_text(json.dumps({"accepted": 1, "events": events}))
+    code, account = verified(settings, "--receipts", str(receipts))
+    assert (code, account["receipts"], account["faults"]) == (3, 1, [])
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "[" * 100_000, "7", '{"events": [1]}'])
+def test_a_file_that_holds_no_receipts_checks_nothing_and_says_so(
+    settings: Settings, receipts: Path, text: str
+) -> None:
+    receipts.write_text(text)
+    told = subprocess.run(
+        doxa("verify", "--receipts", str(receipts)),
+        cwd=ROOT,
+        env=environment(
+            database_url=settings.resolved_database_url, data_dir=str(settings.data_dir)
+        ),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert told.returncode == 2, told.stdout
+    assert "receipts" in told.stderr
+    assert "Traceback" not in told.stderr
 
 
 @pytest.mark.parametrize("change", ["index", "leaf_hash", "shadow_id", "agent_id"])
