@@ -3,6 +3,7 @@
 import subprocess
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import select
 
@@ -39,3 +40,18 @@ def check_verified(database_url: str, data_dir: Path, checkpoints: Path) -> None
         check=False,
     )
     assert verified.returncode == 0, verified.stdout + verified.stderr
+
+
+def numbered_belief(number: int, client: int) -> dict[str, Any]:
+    """An event of a load: an inferred belief, which leaves a shadow inference beside it."""
+    return {
+        "agent_id": "a",
+        "event": "belief.created",
+        "event_id": f"e{number:08d}",
+        "ts": f"2026-10-03T12:{number // 60 % 60:02d}:{number % 60:02d}Z",
+        "belief_id": f"b{number}",
+        "label_to": "infer",
+        "confidence": 0.9,
+        "worker": f"w{client}",
+        "detail": {"content": f"claim {number}", "category": "system state"},
+    }

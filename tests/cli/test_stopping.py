@@ -6,7 +6,6 @@ import random
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -14,7 +13,7 @@ from sqlalchemy import select
 
 from service.db.database import Database
 from service.models import CogEvent
-from tests.acknowledged import check_record, check_verified
+from tests.acknowledged import check_record, check_verified, numbered_belief
 from tests.processes import serving
 
 CLIENTS = 16
@@ -42,7 +41,7 @@ class Load:
     def _write(self, url: str, stop: threading.Event, client: int) -> None:
         with httpx.Client(base_url=url, trust_env=False, timeout=20) as http:
             while not stop.is_set():
-                batch = [self._event(client) for _ in range(3)]
+                batch = [numbered_belief(next(self._numbers), client) for _ in range(3)]
                 try:
                     answer = http.post("/v1/events", json=batch)
                 except httpx.HTTPError:
@@ -55,20 +54,6 @@ class Load:
                         self.acknowledged.update(event["event_id"] for event in batch)
                     else:
                         self.refused.append(answer.text)
-
-    def _event(self, client: int) -> dict[str, Any]:
-        number = next(self._numbers)
-        return {
-            "agent_id": "a",
-            "event": "belief.created",
-            "event_id": f"e{number:08d}",
-            "ts": f"2026-10-03T12:{number // 60 % 60:02d}:{number % 60:02d}Z",
-            "belief_id": f"b{number}",
-            "label_to": "infer",
-            "confidence": 0.9,
-            "worker": f"w{client}",
-            "detail": {"content": f"claim {number}", "category": "system state"},
-        }
 
 
 @pytest.mark.parametrize(

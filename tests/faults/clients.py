@@ -9,6 +9,8 @@ from typing import Any
 
 import httpx
 
+from tests.acknowledged import numbered_belief
+
 CLIENTS = 8
 BATCH = 3
 GIVE_UP_SECONDS = 30
@@ -69,7 +71,7 @@ class Resending:
 
     def _write(self, client: int) -> None:
         while not self._stop.is_set():
-            batch = [self._event(client) for _ in range(BATCH)]
+            batch = [numbered_belief(next(self._numbers), client) for _ in range(BATCH)]
             deadline = time.monotonic() + GIVE_UP_SECONDS
             while not self._send(batch):
                 if time.monotonic() > deadline:
@@ -111,17 +113,3 @@ class Resending:
             if surprise is not None:
                 self.surprises.append(surprise)
             self._told.notify_all()
-
-    def _event(self, client: int) -> dict[str, Any]:
-        number = next(self._numbers)
-        return {
-            "agent_id": "a",
-            "event": "belief.created",
-            "event_id": f"e{number:08d}",
-            "ts": f"2026-10-03T12:{number // 60 % 60:02d}:{number % 60:02d}Z",
-            "belief_id": f"b{number}",
-            "label_to": "infer",
-            "confidence": 0.9,
-            "worker": f"w{client}",
-            "detail": {"content": f"claim {number}", "category": "system state"},
-        }
